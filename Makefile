@@ -1,13 +1,14 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build sbom test test-full bench-peers bench-operators wasm shaders fmt check clean
+.PHONY: demo build sbom test test-full bench-peers bench-operators wasm web shaders fmt check clean
 
-demo: build ## build the command and read the pictures it carries
-	@./nacre demo
-
-build: ## the command, as ./nacre
+demo: ## build the command and read the pictures it carries
 	@scripts/check-tools.sh
 	go build -o nacre ./cmd/nacre
+	@./nacre demo
+
+build: web ## the command with the page, as ./nacre
+	go build -tags web -o nacre ./cmd/nacre
 
 sbom: build ## what the command is built of, as build/nacre.cdx.json (CycloneDX)
 	mkdir -p build
@@ -37,6 +38,10 @@ wasm: ## the kernels as a module of WebAssembly
 	scripts/setup-python.sh
 	scripts/wasm.sh
 
+web: ## the page that speaks and looks into models, as build/web
+	@scripts/check-tools.sh
+	scripts/web.sh
+
 shaders: ## the SPIR-V of the shaders that changed
 	@scripts/check-tools.sh
 	scripts/shaders.sh
@@ -48,4 +53,4 @@ check: ## the quick checks: format, vet, staticcheck
 	scripts/test.sh format vet staticcheck
 
 clean: ## what the other targets made, except downloads
-	rm -rf nacre build
+	rm -rf nacre build web/built

@@ -18,11 +18,12 @@ import (
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/speech"
 )
 
 // guardedPackages lists the packages with exported functions that read files and run models.
 func guardedPackages(t *testing.T) []string {
-	list := []string{".", "formats", "generate", "generate/tokenizer", "quantize"}
+	list := []string{".", "formats", "generate", "generate/tokenizer", "quantize", "speech"}
 	for _, path := range testenv.Files(t, "formats", "*", "*.go") {
 		list = append(list, filepath.ToSlash(filepath.Dir(path)))
 	}
@@ -201,6 +202,7 @@ var zeroValues = map[string][]any{
 		new(nacre.DType), new(nacre.Kind), new(nacre.Files)},
 	"generate":           {&generate.Generator{}, &generate.Sampling{}, &generate.Sequence{}, new(generate.Reason)},
 	"generate/tokenizer": {&tokenizer.Tokenizer{}, &tokenizer.Stream{}},
+	"speech":             {&speech.Voice{}, &speech.Sound{}, &speech.WAVWriter{}},
 }
 
 // TestZeroValues calls every method of nil and of zero values. A method that returns an error

@@ -145,7 +145,7 @@ func (h *instance) checkStack() {
 }
 
 // A program pauses for goroutines if none ran for turn, and for events of the engine, such as a
-// message to a worker, if none were handled for round. Engines take a millisecond or more for these.
+// message to a worker, if none were handled for round.
 const (
 	turn  = time.Millisecond
 	round = 50 * time.Millisecond
@@ -155,13 +155,52 @@ func (h *instance) pause() {
 	now := time.Now()
 	switch {
 	case now.Sub(h.events) > round:
-		time.Sleep(1)
+		events.wait()
 		h.events = time.Now()
 		h.others = h.events
 	case now.Sub(h.others) > turn:
 		runtime.Gosched()
 		h.others = now
 	}
+}
+
+// events is the queue of the engine's events.
+var events queue
+
+// queue waits for events. An event of its own comes after the ones that are there.
+type queue struct {
+	own  func()        // asks for the own event; nil before the first wait
+	came chan struct{} // closed when the own event comes; nil if it is not asked for
+}
+
+// wait returns when the engine has handled its events.
+func (q *queue) wait() {
+	if q.own == nil {
+		q.begin()
+	}
+	if q.came == nil {
+		q.came = make(chan struct{})
+		q.own()
+	}
+	<-q.came
+}
+
+// begin finds a way to the own event: Node's, or a message to itself, which browsers deliver after
+// earlier ones. A timer would take milliseconds, and a shorter one no turn at all.
+func (q *queue) begin() {
+	back := js.FuncOf(func(js.Value, []js.Value) any {
+		close(q.came)
+		q.came = nil
+		return nil
+	})
+	if f := js.Global().Get("setImmediate"); f.Truthy() {
+		q.own = func() { f.Invoke(back) }
+		return
+	}
+	channel := js.Global().Get("MessageChannel").New()
+	channel.Get("port1").Set("onmessage", back)
+	port := channel.Get("port2")
+	q.own = func() { port.Call("postMessage", nil) }
 }
 
 func (h *instance) text(at uint32) string {
@@ -193,17 +232,17 @@ const (
 // alloc returns memory of Go's heap. It returns nil where Go would end the program, because no
 // addresses are left.
 func alloc(n int) []byte {
-	if n >= large && n > room() {
+	if n >= large && n > Room() {
 		runtime.GC()
-		if n > room() {
+		if n > Room() {
 			return nil
 		}
 	}
 	return alignedBytes(n)
 }
 
-// room returns the bytes that Go's heap can still provide.
-func room() int {
+// Room returns the bytes that Go's heap can still provide.
+func Room() int {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
 		{Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)

@@ -6,11 +6,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// codedValue is a value that becomes codes. If like is set, the codes mean what the codes of that
-// value mean.
+// codedValue is a value that becomes codes. If like is set, the codes have the scale and the zero
+// point of like.
 type codedValue struct{ name, like string }
 
-// Operators beside products whose results become codes if their operands are codes.
+// Operators beside products. Their results become codes if their operands are codes.
 var (
 	pairs = []string{"Add", "Mul"}
 	joins = []string{"Concat"}

@@ -14,7 +14,7 @@ import (
 
 // Options say how weights are quantised. Type must be set.
 type Options struct {
-	// Type is what weights become.
+	// Type is the type that weights get.
 	Type Type
 	// Format is the format of the file that the result is for. If it is empty, the result is for a
 	// file of the model's format.
@@ -57,13 +57,13 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Rule gives a type to the weights whose names it matches.
+// Rule gives a type to weights by their names.
 type Rule struct {
 	Pattern *regexp.Regexp
 	Type    Type
 }
 
-// Report says what became of the weights of a model.
+// Report lists the weights of a model with their new types and errors.
 type Report struct {
 	Type   string  `json:"type"`
 	Layers []Layer `json:"layers"`
@@ -81,7 +81,7 @@ type Report struct {
 	Warnings []string `json:"warnings"`
 }
 
-// Layer says what became of a weight.
+// Layer is one weight with its new type and its errors.
 type Layer struct {
 	Name   string  `json:"name"`
 	Shape  []int   `json:"shape"`

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Type is what weights become.
+// Type is a type that weights can get.
 type Type struct {
 	name   string
 	blocks *packed.Blocks // of a type of blocks, and the most frequent one of a mix

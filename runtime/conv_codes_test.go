@@ -87,8 +87,12 @@ func (c *codedConv) scales() int {
 	return scales.Len()
 }
 
-// lanes returns how many codes, in halves, are packed for one: groups of filters fill whole blocks.
+// lanes returns how many codes, in halves, are packed for one: groups of filters fill whole blocks,
+// and with blocks of four filters a run with scales of its own has as few codes as 16.
 func (c *codedConv) lanes() int {
+	if four, err := bindings.ParseISA("simd128,neon"); err == nil && bindings.DetectISA()&four != 0 && c.block > 0 && c.w[2] > 1 {
+		return 9
+	}
 	if c.groups > 1 {
 		return 6
 	}

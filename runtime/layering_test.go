@@ -104,11 +104,24 @@ formats/chelis           : internal/elements internal/guard runtime/graph runtim
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget runtime/graph runtime/tensor
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container formats/internal/exchange
+internal/npy             : internal/pieces runtime/tensor
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
+internal/invent          : . internal/pieces packed runtime/graph
+internal/diagram         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
+internal/diagram/page    : internal/diagram
+web                      :
+web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : internal/guard .
+speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
+speech/phonemes/internal/letters :
+speech/phonemes/internal/spoken  :
+speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phonemes/internal/spoken
+speech/phonemes/internal/japanese :
+speech/phonemes/internal/train   : speech/phonemes/internal/letters
+speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/japanese speech/phonemes/internal/spoken
 examples/device          : . runtime/vulkan
 scripts/sbom             :
 `
@@ -116,7 +129,7 @@ scripts/sbom             :
 // above lists packages that tests of a package import though they import the package themselves.
 // Other tests import packages below and beside their own.
 const above = `
-.                        : generate
+.                        : generate speech
 formats/gguf             : . formats formats/internal/converted
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .

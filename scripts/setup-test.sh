@@ -14,10 +14,13 @@ clang                                     clang
 cmake                                     cmake
 make                                      make
 node                                      nodejs
+espeak-ng                                 espeak-ng
 qemu-aarch64                              qemu-user
 aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdlib.h   libc6-dev-arm64-cross
 python3                                   python3-venv
+chromium                                  chromium
+chromedriver                              chromium-driver
 /usr/share/doc/libopenblas-dev            libopenblas-dev
 /usr/share/doc/mesa-vulkan-drivers        mesa-vulkan-drivers
 /usr/share/doc/libvulkan1                 libvulkan1

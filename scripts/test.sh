@@ -88,8 +88,10 @@ tidy() { # go.mod and go.sum say exactly what the code needs
   go -C bench/plot mod tidy -diff
 }
 
-data() { # the official ONNX backend tests
+data() { # the official ONNX backend tests, a voice, and the dictionary behind the model of English words
   scripts/fetch-onnx-data.sh
+  scripts/fetch-voice.sh
+  scripts/fetch-cmudict.sh
 }
 
 tests() { # go test of every package, first of the one that takes longest
@@ -207,6 +209,11 @@ wazero() { # the engine without cgo, and its kernels in wazero
   conform nacre-wazero all
 }
 
+web() { # the page, in a browser; pictures of it are in build/screenshots
+  scripts/web.sh
+  go test "$patience" ./web
+}
+
 android() { # all code compiles for Android, and the programs are what its loader takes
   scripts/test-android.sh
 }
@@ -319,6 +326,7 @@ cold
 vet
 staticcheck
 data
+web
 tests
 conformance
 vulkan

@@ -1,6 +1,6 @@
 """Runs a model in ONNX Runtime for the benchmarks of this folder.
 
-    onnxruntime.py MODEL THREADS [SYMBOL=SIZE ...] [INPUT:=NUMBER ...]
+    onnxruntime.py MODEL THREADS [SYMBOL=SIZE ...] [INPUT:=NUMBER[,NUMBER ...] ...]
 
 Answers each line of standard input with one line on standard output:
 
@@ -12,8 +12,8 @@ Answers each line of standard input with one line on standard output:
     forget      makes the most that the process held what it holds
     many CALLERS RUNS   the seconds of RUNS runs, shared by CALLERS threads
 
-Inputs are the model's, filled with a fixed ramp or with the number that is given; a symbol
-gives open extents their size.
+Inputs are the model's, filled with a fixed ramp or with the numbers that are given, again and
+again; a symbol gives open extents their size.
 """
 
 import os
@@ -59,7 +59,7 @@ for i in session.get_inputs():
     ramp = np.arange(n) % 97
     values = ramp if "int" in i.type else ramp / 97
     if i.name in numbers:
-        values = np.full(n, float(numbers[i.name]))
+        values = np.resize([float(x) for x in numbers[i.name].split(",")], n)
     feeds[i.name] = values.astype(NUMPY[i.type]).reshape(shape)
 
 

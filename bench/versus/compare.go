@@ -35,12 +35,18 @@ func newComparison(o options) (*comparison, error) {
 		Rounds: o.Rounds,
 	}
 	c.results.Load[0] = load()
-	var found []peer
-	found, c.results.Peers, c.results.Missing = peers(o)
+	if o.node != "" {
+		c.sides, c.results.Peers, err = nodePeers(o.node)
+	} else {
+		c.sides, c.results.Peers, c.results.Missing = peers(o)
+		c.sides = append([]peer{nacrePeer(program)}, c.sides...)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range c.results.Missing {
 		fmt.Fprintln(os.Stderr, "left out:", m)
 	}
-	c.sides = append([]peer{nacrePeer(program)}, found...)
 	if c.ceilings, err = newCeilings(o.threads); err != nil {
 		return nil, err
 	}
@@ -115,7 +121,7 @@ func (c *comparison) model(r *row) []report.Row {
 	var list []report.Row
 	for _, threads := range c.threads {
 		found := shared
-		found.Threads, found.Goal = threads, r.goals[min(threads, len(r.goals))-1]
+		found.Threads, found.Goal = threads, c.goal(r, threads)
 		if threads > 1 {
 			found.ScaleGoal = r.scale
 		}
@@ -129,6 +135,14 @@ func (c *comparison) model(r *row) []report.Row {
 		list = append(list, found)
 	}
 	return list
+}
+
+// goal returns the ratio to reach with a number of threads; 0 for none.
+func (c *comparison) goal(r *row, threads int) float64 {
+	if c.node != "" {
+		return nodeGoal(r)
+	}
+	return r.goals[min(threads, len(r.goals))-1]
 }
 
 // extents returns the sizes of open extents.

@@ -48,7 +48,7 @@ func serve(args []string) error {
 			return err
 		}
 	}
-	signal.Ignore(os.Interrupt) // meant for the program that asks; it closes the input
+	side.IgnoreInterrupts()
 	return side.Serve(o, os.Stdin, os.Stdout)
 }
 
@@ -57,6 +57,7 @@ type options struct {
 	turns.Options
 	threads  []int
 	programs string
+	node     string
 }
 
 func parse(args []string) (o options, err error) {
@@ -64,6 +65,8 @@ func parse(args []string) (o options, err error) {
 	threads := f.String("threads", "1,2", "numbers of threads; a row is timed with each")
 	f.StringVar(&o.programs, "programs", filepath.Join("build", "peers"), "`folder` of the programs that multiply "+
 		"with other libraries")
+	f.StringVar(&o.node, "node", "", "compare in Node, as WebAssembly, by the programs of this `folder`, which "+
+		"scripts/bench-node.sh fills")
 	usual, quick := turns.Bounds{Rounds: 20, Budget: 4 * time.Second}, turns.Bounds{Rounds: 5, Budget: time.Second}
 	if o.Options, err = turns.Parse(f, args, usual, quick); err != nil {
 		return o, err

@@ -98,13 +98,14 @@ func libraryEnv() []string {
 	return env
 }
 
-// nacrePeer is this program.
-func nacrePeer(program string) peer {
+// nacrePeer is this program. Words start it.
+func nacrePeer(words ...string) peer {
 	return peer{
 		name:  "Nacre",
 		takes: func(*row) bool { return true },
 		command: func(r *row, model string, threads int) *exec.Cmd {
-			return exec.Command(program, append([]string{side.ServeWord, model, strconv.Itoa(threads)}, r.sizes...)...)
+			args := append(slices.Clone(words[1:]), side.ServeWord, model, strconv.Itoa(threads))
+			return exec.Command(words[0], append(args, r.sizes...)...)
 		},
 		request: func(r *row) string { return r.request },
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/internal/invent"
 	"github.com/nacre-ml/nacre/internal/printable"
-	"github.com/nacre-ml/nacre/packed"
 )
 
 // benchFlags are the flags of nacre bench.
@@ -125,14 +124,14 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 }
 
 // inputs returns the inputs of a run: tensors from files, random ones for the rest.
-func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
+func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *invent.Extents) (map[string]*nacre.Tensor, error) {
 	inputs, err := f.input.load(ctx, s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
 		return nil, err
 	}
 	for name, t := range inputs {
-		if err := e.take(find(accepted(s), name), t.Shape()); err != nil {
+		if err := e.Take(find(accepted(s), name), t.Shape()); err != nil {
 			return nil, err
 		}
 	}
@@ -141,58 +140,13 @@ func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtent
 		if inputs[v.Name] != nil {
 			continue
 		}
-		t, err := randomTensor(ctx, r, v, e)
+		t, err := invent.Random(ctx, r, v, e)
 		if err != nil {
-			return nil, fmt.Errorf("input %q: %w", v.Name, err)
+			return nil, fmt.Errorf("input %q: %w; give one with --input", v.Name, err)
 		}
 		inputs[v.Name] = t
 	}
 	return inputs, nil
-}
-
-// randomTensor returns a tensor of random values for the input in. Open extents come from e. If ctx
-// is done, it returns the error of ctx.
-func randomTensor(ctx context.Context, r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, error) {
-	if in.Kind != nacre.TensorKind || in.Shape == nil || !in.DType.Valid() {
-		return nil, fmt.Errorf("no random value of type %s can be made; give one with --input", in.Type())
-	}
-	x, err := nacre.Zeros(in.DType, e.shape(in)...)
-	if err != nil {
-		return nil, err
-	}
-	switch in.DType {
-	case nacre.Float32:
-		err = fill(ctx, x, func() float32 { return float32(r.NormFloat64()) })
-	case nacre.Float64:
-		err = fill(ctx, x, r.NormFloat64)
-	case nacre.Float16:
-		err = fill(ctx, x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
-	case nacre.BFloat16:
-		err = fill(ctx, x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
-	default:
-		// The lowest bit of every element is random: 0 or 1 in any integer type.
-		if size := in.DType.Bits() / 8; size > 0 && (in.DType.IsInteger() || in.DType == nacre.Bool) {
-			b := x.Bytes()
-			err = pieces.Each(ctx, len(b)/size, pieces.Elements, func(from, to int) {
-				for i := from; i < to; i++ {
-					b[i*size] = byte(r.IntN(2))
-				}
-			})
-		}
-	}
-	return x, err
-}
-
-func fill[T nacre.Element](ctx context.Context, t *nacre.Tensor, next func() T) error {
-	s, err := nacre.Data[T](t)
-	if err != nil {
-		return err
-	}
-	return pieces.Each(ctx, len(s), pieces.Elements, func(from, to int) {
-		for i := from; i < to; i++ {
-			s[i] = next()
-		}
-	})
 }
 
 // measure times count whole runs, then profiles one more for the time of every step.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

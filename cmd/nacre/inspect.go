@@ -24,8 +24,7 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
-	var style string
-	var weights string
+	var style, weights, html string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show the contents of a model file",
@@ -42,6 +41,11 @@ func inspectCommand() *cobra.Command {
 			if style == "hydronnx" {
 				return inspectHydronnx(cmd.Context(), within(cmd), m.Source())
 			}
+			if html != "" {
+				if err := inspectHTML(cmd.Context(), html, m); err != nil {
+					return err
+				}
+			}
 			r := inspect(cmd.Context(), m, values)
 			if asJSON {
 				err = r.digest(cmd.Context())
@@ -57,6 +61,7 @@ func inspectCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
 	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
+	cmd.Flags().StringVar(&html, "html", "", "write a page with a picture of the graph to `FILE`")
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd

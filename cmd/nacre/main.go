@@ -54,11 +54,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(shown)
 	root.SetErr(stderr)
 	root.AddCommand(
-		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())),
+		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
 		bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
 		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
-		versionCommand(),
+		webCommand(), versionCommand(),
 	)
 	// Cobra calls RunE if flags and arguments are right.
 	for _, c := range root.Commands() {

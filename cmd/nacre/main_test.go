@@ -18,8 +18,8 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"

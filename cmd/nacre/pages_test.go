@@ -20,9 +20,10 @@ import (
 // pages lists the pages with printed blocks, and the functions that print a block. A block is the
 // text between the lines "<!-- NAME -->" and "<!-- end -->".
 var pages = map[string]map[string]func(t *testing.T) string{
-	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock, "blocks": blocksBlock},
+	"README.md":    {"example": exampleBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock, "blocks": blocksBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
 	"FORMATS.md":   {"formats": formatsBlock, "limits": limitsBlock, "emitted": emittedBlock},
+	"SERVING.md":   {"serving": servingBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/invent"
 	"github.com/nacre-ml/nacre/internal/stages"
 )
 
@@ -115,8 +116,8 @@ func (f *planFlags) print(
 		return err
 	}
 	p, err := f.planOf(ctx, s, inputs)
-	if err != nil && e.assumed != nil {
-		return fmt.Errorf("%w; extents are 1 for want of --dim: %s", err, strings.Join(e.assumed, ", "))
+	if err != nil && e.Assumed != nil {
+		return fmt.Errorf("%w; extents are 1 for want of --dim: %s", err, strings.Join(e.Assumed, ", "))
 	}
 	if err != nil {
 		return err
@@ -125,14 +126,14 @@ func (f *planFlags) print(
 		return f.printTimings(path, times.List(), stdout)
 	}
 	if !f.json {
-		e.say(stdout)
+		sayAssumed(stdout, e)
 		return p.WriteText(stdout)
 	}
 	out := printedPlan{Model: path, Plan: p, Assumed: map[string]int{}}
 	for _, v := range inputs {
 		out.Inputs = append(out.Inputs, v.String())
 	}
-	for _, name := range e.assumed {
+	for _, name := range e.Assumed {
 		out.Assumed[name] = 1
 	}
 	return writeJSON(stdout, out)
@@ -173,7 +174,7 @@ func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.
 // types returns the types of the given inputs and of the required ones among infos. Every extent
 // has a number.
 func (f *planFlags) types(
-	ctx context.Context, s *nacre.Session, infos []nacre.Info, e *openExtents,
+	ctx context.Context, s *nacre.Session, infos []nacre.Info, e *invent.Extents,
 ) ([]nacre.Info, error) {
 	given, err := f.input.load(ctx, s)
 	var missing missingError
@@ -181,7 +182,7 @@ func (f *planFlags) types(
 		return nil, err
 	}
 	for name, t := range given {
-		if err := e.take(find(accepted(s), name), t.Shape()); err != nil {
+		if err := e.Take(find(accepted(s), name), t.Shape()); err != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +198,7 @@ func (f *planFlags) types(
 			return nil, fmt.Errorf("the model leaves the number of axes of input %q open (--input %s=FILE says it)", v.Name,
 				v.Name)
 		case v.Kind == nacre.TensorKind:
-			v.Shape = sizes(e.shape(v))
+			v.Shape = sizes(e.Shape(v))
 		}
 		list = append(list, v)
 	}

@@ -139,6 +139,7 @@ func TestShownNames(t *testing.T) {
 		{"conformance", cases}, {"conformance", cases, "--list"}, {"conformance", hostile("none")},
 		{"generate", chat, "--chat", "--prompt", "Hi"}, {"generate", broken, "--prompt", "Hi"}, {"generate", model, "--tokens", "1"},
 		{"generate", hostile("none"), "--tokens", "1"},
+		{"speak", hostile("text"), "--voice", hostile("none"), "-o", out}, {"speak", hostile("text"), "--voice", voices + "tiny.onnx", "-o", out, "--phonemes"},
 		{"devices"}, {"formats"}, {"demo"}, {"version"}, {hostile("command")},
 	}
 	for _, args := range calls {

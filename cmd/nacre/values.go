@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"

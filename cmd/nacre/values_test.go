@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )

@@ -87,6 +87,32 @@ size_t nacre_f32_fma_rate__neon(size_t ops) {
 }
 #endif
 
+#if NACRE_SIMD128
+#include <wasm_simd128.h>
+
+// nacre_f32_fma_rate__simd128 has 12 independent sums. A multiply-add is a product and a sum.
+size_t nacre_f32_fma_rate__simd128(size_t ops) {
+    const size_t per_round = 12 * 4 * 2;
+    const size_t rounds = ops / per_round + 1;
+    volatile float seed = 0;
+    const v128_t factor = wasm_f32x4_splat(seed);
+#define ALL(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define CLEAR(i) v128_t s##i = factor;
+#define FMA(i) s##i = wasm_f32x4_add(wasm_f32x4_mul(s##i, factor), factor);
+#define USE(i) seed = wasm_f32x4_extract_lane(s##i, 0);
+    ALL(CLEAR)
+    for (size_t r = 0; r < rounds; r++) {
+        ALL(FMA)
+    }
+    ALL(USE)
+#undef ALL
+#undef CLEAR
+#undef FMA
+#undef USE
+    return rounds * per_round;
+}
+#endif
+
 enum { SUMS = 8 };
 
 // nacre_f32_fma_rate__scalar multiplies and adds on a few independent numbers, in plain C. The

@@ -144,6 +144,32 @@ size_t nacre_i8_dot_rate__neon(size_t ops) {
 #undef RUN
 #endif
 
+#if NACRE_SIMD128
+#include <wasm_simd128.h>
+
+// nacre_i8_dot_rate__simd128 has 12 independent sums, of products of numbers of 16 bits.
+size_t nacre_i8_dot_rate__simd128(size_t ops) {
+    const size_t per_round = 12 * 8 * 2;
+    const size_t rounds = ops / per_round + 1;
+    volatile int seed = 0;
+    const v128_t factor = wasm_i32x4_splat(seed);
+#define ALL(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define CLEAR(i) v128_t s##i = factor;
+#define DOT(i) s##i = wasm_i32x4_add(wasm_i32x4_dot_i16x8(s##i, factor), factor);
+#define USE(i) seed = wasm_i32x4_extract_lane(s##i, 0);
+    ALL(CLEAR)
+    for (size_t r = 0; r < rounds; r++) {
+        ALL(DOT)
+    }
+    ALL(USE)
+#undef ALL
+#undef CLEAR
+#undef DOT
+#undef USE
+    return rounds * per_round;
+}
+#endif
+
 enum { SUMS = 8 };
 
 // nacre_i8_dot_rate__scalar multiplies and adds a few independent integers, in plain C.

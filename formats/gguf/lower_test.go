@@ -128,8 +128,8 @@ var ownTensors = map[string]map[string][]int{
 		"blk.1.attn_q_norm.weight": {2, 8}, "blk.1.attn_k_norm.weight": {2, 8}},
 }
 
-// TestLower lowers decoders of every architecture whose tensors are those of Llama, and files that
-// are no networks.
+// TestLower lowers decoders of every architecture with the tensors of Llama, and files that are no
+// networks.
 func TestLower(t *testing.T) {
 	settings, shapes := small()
 	for _, a := range []string{"llama", "qwen2", "phi2", "smollm3", "granite", "starcoder2", "stablelm", "lfm2"} {

@@ -139,7 +139,7 @@ type modelFile struct {
 
 // document adds the pairs of a tokenizer.json.
 func (i *importer) document(data []byte, tokens int) error {
-	t, err := readJSON(i.work, data) // complains about what is wrong
+	t, err := readJSON(i.work, data) // reports faults
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (i *importer) document(data []byte, tokens int) error {
 	return err
 }
 
-// finish adds the tokens and what is around a text.
+// finish adds the tokens, and the tokens around a text.
 func (i *importer) finish() error {
 	if err := i.texts("tokens", i.tokens); err != nil {
 		return err
@@ -417,7 +417,7 @@ func (i *importer) unigram(m *modelFile, d *document, s *steps) error {
 	return nil
 }
 
-// ids adds the roles whose ids config.json has, if no other file has them. Of several ids the first
+// ids adds the roles with ids in config.json, if no other file has them. Of several ids the first
 // counts.
 func (i *importer) ids() error {
 	var c map[string]json.RawMessage

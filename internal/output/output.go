@@ -195,6 +195,23 @@ func (p *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// WriteAt writes over bytes that were written. For a device or a pipe, the error is
+// errors.ErrUnsupported.
+func (p *File) WriteAt(b []byte, offset int64) (int, error) {
+	switch {
+	case p.file == nil:
+		return 0, fs.ErrClosed
+	case !p.whole:
+		return 0, errors.ErrUnsupported
+	}
+	n := 0
+	err := try("write", func() (err error) {
+		n, err = p.file.WriteAt(b, offset)
+		return err
+	})
+	return n, err
+}
+
 // Commit moves the file to its place.
 func (p *File) Commit() error {
 	if p.file == nil {

@@ -35,7 +35,7 @@ type Error struct {
 	Err    error
 }
 
-// The most bytes of a message that are shown of a name, and of what is wrong. A file chooses both.
+// The most bytes of a message for a name and for a reason. A file chooses both.
 const (
 	maxName    = 256
 	maxMessage = 3 << 10

@@ -33,7 +33,7 @@ func coded(r *rand.Rand, size int, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// hard returns rows of size numbers whose codes and scales are hard to round: ties, subnormal
+// hard returns rows of size numbers with codes and scales that are hard to round: ties, subnormal
 // numbers, zeros, the greatest numbers, and numbers that are not finite.
 func hard(r *rand.Rand, rows, size int) []float32 {
 	const block = 32
@@ -42,7 +42,7 @@ func hard(r *rand.Rand, rows, size int) []float32 {
 		row := list[i*size:][:size]
 		for e := range row {
 			switch i % 8 {
-			case 0: // ties of a block whose scale is 1, or 127/128 of it
+			case 0: // ties of a block with scale 1, or 127/128 of it
 				row[e] = float32(e%block) - 15.5
 			case 1:
 				row[e] *= 0x1p-130
@@ -240,7 +240,7 @@ func TestCodesInStreams(t *testing.T) {
 	}
 }
 
-// forkedCodes returns a copy of a stream whose states have been read and set, and closes st.
+// forkedCodes returns a copy of st after its states were read and set, and closes st.
 func forkedCodes(t *testing.T, st byname.Stream, states []graph.State) byname.Stream {
 	fork, err := st.Fork()
 	if err != nil {

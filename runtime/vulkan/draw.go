@@ -1,11 +1,12 @@
 package vulkan
 
 import (
+	"context"
 	"encoding/binary"
-	"math/rand/v2"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // drawIndex is the index of a Const operand that holds a Philox key. Each run draws a new key.
@@ -32,10 +33,10 @@ type drawn struct {
 // drawnAt returns the offset of key i in staging memory.
 func (s *segment) drawnAt(i int) int { return s.keysAt + keyBytes*i }
 
-// draw writes new keys for a run to staging memory.
-func (s *segment) draw() {
+// Draw writes new keys for a run to staging memory.
+func (s *segment) Draw(ctx context.Context) {
 	for i := range s.keys {
-		binary.LittleEndian.PutUint64(s.staging.Host()[s.drawnAt(i):], rand.Uint64())
+		binary.LittleEndian.PutUint64(s.staging.Host()[s.drawnAt(i):], op.Random(ctx))
 	}
 }
 

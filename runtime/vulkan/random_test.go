@@ -8,12 +8,13 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // TestUnseeded checks that nodes without a seed draw new numbers in every run, different from
-// another node's.
+// another node's, and the same numbers in runs with the seed of a context.
 func TestUnseeded(t *testing.T) {
 	const n, rows = 4000, 3
 	x := tensor.New(tensor.F32, rows, n)
@@ -30,6 +31,9 @@ func TestUnseeded(t *testing.T) {
 	}}
 	s := session(t, m, accelerator(t, open(t, vulkan.Options{Everything: true})))
 	means := map[string]float64{"u": 0.5, "v": 0.5, "b": 0.5, "m": (n - 1) / 2}
+	same := func(a, b tensor.Value) bool {
+		return bytes.Equal(a.(*tensor.Tensor).Bytes(), b.(*tensor.Tensor).Bytes())
+	}
 	var last map[string]tensor.Value
 	for range 3 {
 		got, prof, err := s.Profile(context.Background(), map[string]tensor.Value{"x": x})
@@ -40,9 +44,6 @@ func TestUnseeded(t *testing.T) {
 			if step.How[:6] != "vulkan" {
 				t.Errorf("%s ran by %s", step.Op, step.How)
 			}
-		}
-		same := func(a, b tensor.Value) bool {
-			return bytes.Equal(a.(*tensor.Tensor).Bytes(), b.(*tensor.Tensor).Bytes())
 		}
 		if same(got["u"], got["v"]) {
 			t.Error("two nodes drew the same numbers")
@@ -60,5 +61,17 @@ func TestUnseeded(t *testing.T) {
 			}
 		}
 		last = got
+	}
+	var seeded [3]map[string]tensor.Value
+	for i, seed := range []uint64{1, 1, 2} {
+		var err error
+		if seeded[i], _, err = s.Profile(op.WithSeed(t.Context(), seed), map[string]tensor.Value{"x": x}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range means {
+		if !same(seeded[0][name], seeded[1][name]) || same(seeded[0][name], seeded[2][name]) {
+			t.Errorf("seeds do not choose the numbers of %s", name)
+		}
 	}
 }

@@ -464,7 +464,6 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 		chunks, s.times = s.timed, s.times[:0]
 	}
 	s.move(true)
-	s.draw()
 	for _, c := range chunks {
 		if stop != nil && stop.IsSet() {
 			return s.owner[c.first], nil

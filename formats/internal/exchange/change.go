@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// change is what differs between a tensor of a file and of a folder. Its functions take the suffix
+// change is the difference between a tensor of a file and of a folder. Its functions take the suffix
 // of the name, .weight or .bias.
 type change struct {
 	outward func(x *exchange, t *tensor.Tensor, suffix string) (*tensor.Tensor, error) // from a file to a folder

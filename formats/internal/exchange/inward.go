@@ -21,7 +21,7 @@ type inward struct {
 	pooling string // the text of PoolingFile
 	meta    []graph.Pair
 	first   []*graph.Initializer // tensors made of settings
-	// warnings name what is left out.
+	// warnings name omitted parts.
 	warnings []error
 }
 
@@ -32,7 +32,7 @@ func ToGGUF(m *graph.Model, l container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	out, err := toGGUF(m, l)
 	if err == nil {
-		_, err = gguf.Lower(out, container.Lowering{Budget: l.Budget}) // complains about what is missing
+		_, err = gguf.Lower(out, container.Lowering{Budget: l.Budget}) // reports missing parts
 	}
 	if err != nil {
 		return nil, &graph.Error{Stage: "convert", File: m.File, Offset: -1, Err: container.Memory(err)}

@@ -45,7 +45,7 @@ func toFolder(m *graph.Model, to tensor.DType, l container.Lowering) (*graph.Mod
 			"general.architecture %.80q has no counterpart among folders of Hugging Face (%s); the tensors alone can be written as a file *.safetensors",
 			d.architecture, strings.Join(Architectures(), ", "))
 	}
-	n, err := gguf.Lower(m, container.Lowering{Budget: l.Budget}) // complains about what is wrong
+	n, err := gguf.Lower(m, container.Lowering{Budget: l.Budget}) // reports faults
 	if err != nil {
 		return nil, err
 	}

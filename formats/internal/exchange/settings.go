@@ -66,7 +66,7 @@ func headDim(n float64) setting {
 // sides returns the keys of a setting in files and in config.json.
 func (s setting) sides() (gguf, folder string) { return s.gguf, s.config }
 
-// with returns rules or settings with others in place of those of the same name in files, and the
+// with returns rules or settings with others in place of rows of the same name in files, and the
 // rest of the others at the end. An empty name in folders removes one.
 func with[T interface{ sides() (gguf, folder string) }](list []T, others ...T) []T {
 	var out []T

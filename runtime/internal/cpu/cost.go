@@ -67,12 +67,13 @@ func (d *Device) Estimate(work, bytes int) time.Duration {
 }
 
 // blockedLevels are the levels with vectors of their own, widest first. For each: the channels of a
-// block, and the levels needed to multiply codes of 8 bits in such blocks.
+// block, and the levels needed to multiply codes of 8 bits in such blocks, none if only scalar code
+// does.
 var blockedLevels = []struct {
 	name  string
 	block int
 	codes string
-}{{"avx512", 16, "avx512,avx512vnni"}, {"avx2", 8, "avx2"}, {"neon", 4, "neon"}}
+}{{"avx512", 16, "avx512,avx512vnni"}, {"avx2", 8, "avx2"}, {"neon", 4, "neon"}, {"simd128", 4, ""}}
 
 // blockedLayout returns the layout of blocked values, whether the estimates hold for the levels,
 // and whether codes of 8 bits may be blocked. If the estimates do not hold, values are blocked only
@@ -81,7 +82,7 @@ func blockedLayout(isa bindings.ISA) (l device.Layout, estimated, codes bool) {
 	for _, level := range blockedLevels {
 		if mask, err := bindings.ParseISA(level.name); err == nil && isa&mask != 0 {
 			all, _ := bindings.ParseISA(level.codes)
-			return device.Blocked(level.block), true, all&^isa == 0
+			return device.Blocked(level.block), true, all != 0 && all&^isa == 0
 		}
 	}
 	return device.Blocked(8), false, true

@@ -37,12 +37,12 @@ func TestBlockedLevels(t *testing.T) {
 			rows = append(rows, k.ISA())
 		}
 		// Rows exist only for this processor.
-		if all&bindings.DetectISA() == all && !slices.Contains(rows, all) {
+		if all != 0 && all&bindings.DetectISA() == all && !slices.Contains(rows, all) {
 			t.Errorf("no row of i8_conv_blocked is of levels %s", level.codes)
 		}
-		for _, isa := range []bindings.ISA{base, all} {
+		for _, isa := range []bindings.ISA{base, base | all} {
 			l, estimated, codes := blockedLayout(isa)
-			if l.Block() != level.block || !estimated || codes != (isa == all) {
+			if l.Block() != level.block || !estimated || codes != (all != 0 && isa == all) {
 				t.Errorf("levels %v: blocks of %d, estimated %v, codes %v", isa, l.Block(), estimated, codes)
 			}
 		}

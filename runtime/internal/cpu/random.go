@@ -119,7 +119,7 @@ func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.D
 		for i := range inputs {
 			operands = append(operands, b.in(i))
 		}
-		return b.runWith(name, parts, wordsOf(b.Out[0].Dims.Len(), s.Key()), append(operands, b.out(0))...)
+		return b.runWith(name, parts, wordsOf(b.Out[0].Dims.Len(), s.Seed), append(operands, b.out(0))...)
 	}
 	dev := b.dev
 	b.step.Call = func(c *op.Run) error {
@@ -129,7 +129,7 @@ func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.D
 			operands = append(operands, calls.of(c.In[i].Aligned()))
 		}
 		operands = append(operands, calls.of(c.Out[0]))
-		if err := calls.runWith(name, parts, wordsOf(graph.Known(c.Out[0].Len()), s.Key()), operands...); err != nil {
+		if err := calls.runWith(name, parts, wordsOf(graph.Known(c.Out[0].Len()), s.Key(c.Ctx)), operands...); err != nil {
 			return err
 		}
 		return calls.runAll()

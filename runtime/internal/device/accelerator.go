@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -55,6 +56,8 @@ type AcceleratorSegment interface {
 	Segment
 	// Attach sets the memory of a base.
 	Attach(base int, m Memory)
+	// Draw draws the random numbers of the next run, by op.Random.
+	Draw(ctx context.Context)
 }
 
 // Offloaded is row-major order in the memory of an accelerator.

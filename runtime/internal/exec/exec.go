@@ -317,6 +317,9 @@ func (r *run) commands(f *frame, i int) (int, error) {
 		}
 		return 0, nil
 	}
+	if a, ok := s.(device.AcceleratorSegment); ok {
+		a.Draw(r.ctx)
+	}
 	done, err := s.Run(r.stop, r.prof != nil)
 	if err == nil && done < len(seg.Recorded) {
 		err = r.ctx.Err()

@@ -101,8 +101,11 @@ func (m *matcher) note(n *graph.Node) {
 
 // isCopy reports whether the output of a node has the elements of its input.
 func (m *matcher) isCopy(n *graph.Node) bool {
+	if !is(n, "Cast") {
+		return is(n, "Identity")
+	}
 	d := m.dtype(n.Inputs[0])
-	return is(n, "Identity") || is(n, "Cast") && d != tensor.Invalid && d == m.dtype(n.Outputs[0])
+	return d != tensor.Invalid && d == m.dtype(n.Outputs[0])
 }
 
 // canonical returns the name shared by a value and its copies.

@@ -1,8 +1,8 @@
 package array
 
 import (
+	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -13,7 +13,7 @@ import (
 
 // RandomSource is the source of random numbers of an operator. A node with a seed draws the same
 // numbers in every run, and so do other nodes with that seed. A node without a seed draws from a
-// new stream in every run.
+// new stream in every run, or from the seed of the run's context (op.WithSeed).
 type RandomSource struct {
 	Seed   uint64 // the key of Philox
 	Seeded bool
@@ -23,16 +23,16 @@ func newRandomSource(n *op.Node) RandomSource {
 	return RandomSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
 }
 
-// Key returns the key of Philox for one run.
-func (c RandomSource) Key() uint64 {
+// Key returns the key of Philox for one run. A node with a seed needs no context.
+func (c RandomSource) Key(ctx context.Context) uint64 {
 	if c.Seeded {
 		return c.Seed
 	}
-	return rand.Uint64()
+	return op.Random(ctx)
 }
 
 // stream returns the generator for one run.
-func (c RandomSource) stream() philox { return newPhilox(c.Key()) }
+func (c RandomSource) stream(r *op.Run) philox { return newPhilox(c.Key(r.Ctx)) }
 
 // RandomFill makes a tensor of independent numbers, uniform from low to high or normal with a mean
 // and a deviation.
@@ -92,7 +92,7 @@ func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error
 
 // Run computes the output.
 func (o *RandomFill) Run(c *op.Run) error {
-	g := o.stream()
+	g := o.stream(c)
 	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
 		for i := range list {
 			if o.Normal {
@@ -129,7 +129,7 @@ func (o *Bernoulli) Infer(c *op.Infer) error {
 
 // Run computes the output.
 func (o *Bernoulli) Run(c *op.Run) error {
-	g := o.stream()
+	g := o.stream(c)
 	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
 		kit.GetDoubles(list, c.In[0], at)
 		for i, p := range list {
@@ -171,7 +171,7 @@ func (o *Multinomial) Infer(c *op.Infer) error {
 
 // Run computes the output.
 func (o *Multinomial) Run(c *op.Run) error {
-	g := o.stream()
+	g := o.stream(c)
 	x, n := kit.Doubles(c.In[0]), c.In[0].Shape()[1]
 	list := make([]float64, c.Out[0].Len())
 	if len(list) == 0 {

@@ -59,7 +59,7 @@ func (o *sampling) Run(c *op.Run) error {
 			return err
 		}
 	} else {
-		seed = int(rand.Int64())
+		seed = int(op.Random(c.Ctx) >> 1)
 	}
 	var present []int32
 	if t := c.Given(7); t != nil {

@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"math/rand/v2"
-
 	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -114,7 +112,7 @@ func (o *Dropout) drop(c *op.Run, ratio float64) error {
 	}
 	seed := o.seed
 	if !o.seeded {
-		seed = rand.Uint32()
+		seed = uint32(op.Random(c.Ctx))
 	}
 	g := newTwister(seed)
 	keep, pace := make([]bool, c.In[0].Len()), c.Pace()

@@ -1,0 +1,4 @@
+package side
+
+// IgnoreInterrupts does nothing: no interrupt reaches a program in Node.
+func IgnoreInterrupts() {}
