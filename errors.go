@@ -48,7 +48,8 @@ var (
 	// a panic.
 	ErrInternal = guard.ErrInternal
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
-	// Builds without cgo read models and cannot run them.
+	// Builds without cgo read models. They run them for GOOS=js, or if the program imports
+	// bindings/wazero.
 	ErrDevice = graph.ErrDevice
 )
 

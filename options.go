@@ -167,7 +167,7 @@ func (o Options) check() error {
 		return err
 	}
 	if o.WeightBudget > 0 && !runtime.CanMovePacks {
-		return markf(ErrOption, "option WeightBudget: this system does not take the memory of weights back")
+		return markf(ErrOption, "option WeightBudget: this system, or this build, does not take the memory of weights back")
 	}
 	return o.below(nil).Check()
 }

@@ -82,7 +82,7 @@ func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bi
 	words := gemmWords[T](s, false)
 	if packs[T](s, kernel) {
 		p := floatsOf[T](b, kernel.Packed(words, 1)/int(unsafe.Sizeof(x[0])))
-		kernel.Pack(words, 1, unsafe.Pointer(&x[0]), bytesOf(p))
+		kernel.Pack(words, 1, bytesOf(x), bytesOf(p))
 		words, x = gemmWords[T](s, true), p
 	}
 	scratch := floatsOf[T](b, kernel.Scratch(words, 1)/int(unsafe.Sizeof(x[0]))+1)
@@ -92,11 +92,9 @@ func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bi
 	}
 	b.Cleanup(code.Free)
 	at, _ := code.Append(kernel, words, kernel.Operands())
-	address := func(list []T) uint64 { return uint64(uintptr(unsafe.Pointer(&list[0]))) }
-	code.Set(at, address(a))
-	code.Set(at+1, address(x))
-	code.Set(at+kernel.Operands()-1, address(c))
-	code.Set(bindings.ScratchOf(at), address(scratch))
+	for place, list := range map[int][]T{at: a, at + 1: x, at + kernel.Operands() - 1: c, bindings.ScratchOf(at): scratch} {
+		code.Point(place, bindings.SpanOf(bytesOf(list)), 0)
+	}
 	return code
 }
 

@@ -46,6 +46,9 @@ import (
 	_ "github.com/nacre-ml/nacre/csrc"
 )
 
+// Module reports whether the kernels are a module of WebAssembly, which has one thread.
+const Module = false
+
 // Available returns nil if kernels can run in this build, else an error.
 func Available() error { return nil }
 
@@ -111,8 +114,9 @@ func packedSize(r *row, words []int64, operand int) int {
 	return int(C.kernel_packed(r.c(), wordsOf(words), C.size_t(operand)))
 }
 
-func pack(r *row, words []int64, operand int, src unsafe.Pointer, dst []byte) {
-	C.kernel_pack(r.c(), wordsOf(words), C.size_t(operand), src, unsafe.Pointer(unsafe.SliceData(dst)))
+func pack(r *row, words []int64, operand int, src, dst []byte) {
+	C.kernel_pack(r.c(), wordsOf(words), C.size_t(operand), unsafe.Pointer(unsafe.SliceData(src)),
+		unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
 func wordsOf(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }

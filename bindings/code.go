@@ -27,13 +27,14 @@ type job struct {
 }
 
 // Code is a list of commands in memory outside Go's heap. Addresses in it are numbers: their memory
-// must not move while Run runs.
+// must stay, and must not move, while Run runs.
 type Code struct {
-	memory []byte
-	words  []uint64
-	job    *job
-	count  int
-	times  []int64
+	memory  []byte
+	words   []uint64
+	job     *job
+	count   int
+	times   []int64
+	lending lending
 }
 
 // NewCode returns a Code with space for that many commands, and words and operands in total. It
@@ -55,6 +56,7 @@ func NewCode(commands, words, operands int) *Code {
 
 // Free releases the memory. Run must not be called afterwards.
 func (c *Code) Free() {
+	c.lending.free()
 	Free(c.memory)
 	*c = Code{}
 }
@@ -84,8 +86,21 @@ func (c *Code) Append(k Kernel, words []int64, operands int) (operand, word int)
 // operand.
 func ScratchOf(operand int) int { return operand - commandHeader + commandScratch }
 
-// Set changes a word, an operand's address or a scratch address.
+// Set changes a word.
 func (c *Code) Set(place int, word uint64) { c.words[place] = word }
+
+// Span is memory as numbers. It does not keep the memory.
+type Span struct {
+	at    uintptr
+	bytes int
+}
+
+// SpanOf returns the span of b.
+func SpanOf(b []byte) Span { return Span{uintptr(unsafe.Pointer(unsafe.SliceData(b))), len(b)} }
+
+// Point sets an operand or a scratch to an offset within memory that contains all of it. Where
+// Reaches reports false of the memory, Run copies it there and back.
+func (c *Code) Point(place int, of Span, offset int) { c.point(place, of, offset) }
 
 // Len returns the number of commands.
 func (c *Code) Len() int { return c.count }
@@ -120,15 +135,25 @@ func (f *Flag) IsSet() bool {
 // Free releases the flag. No run may use it afterwards.
 func (f *Flag) Free() { Free(unsafe.Slice((*byte)(unsafe.Pointer(f.word)), 64)) }
 
-// Failure is why a command stopped a run: the elements of an input.
+// Failure is why a command stopped a run: the elements of an input, or a lack of memory.
 type Failure struct {
 	code int64
 	Args [4]int
 }
 
-// Text is a format with a %d for each of the Args; Kind is SHAPE or UNSUPPORTED.
-func (f Failure) Text() string { text, _ := failure(f.code); return text }
-func (f Failure) Kind() string { _, kind := failure(f.code); return kind }
+// noMemory is the code of a run that did not begin, because there is no memory for operands.
+const noMemory = -1
+
+// Text is a format with a %d for each of the Args; Kind is SHAPE, UNSUPPORTED or MEMORY.
+func (f Failure) Text() string { text, _ := f.row(); return text }
+func (f Failure) Kind() string { _, kind := f.row(); return kind }
+
+func (f Failure) row() (text, kind string) {
+	if f.code == noMemory {
+		return "no memory for copies of operands", "MEMORY"
+	}
+	return failure(f.code)
+}
 
 // Run runs the commands on at most threads threads of the pool and returns how many completed. All
 // do unless one fails or stop is set. If one fails, failed is true and failure says why. If timed
@@ -141,7 +166,11 @@ func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, f Fa
 	if stop != nil {
 		c.job.stop = address(unsafe.Pointer(stop.word))
 	}
+	if !c.lending.take(c.words) {
+		return 0, Failure{code: noMemory}, true
+	}
 	c.run(timed)
+	c.lending.give()
 	if code := c.job.failure[0]; code != 0 {
 		f.code = code
 		for i := range f.Args {
@@ -155,6 +184,3 @@ func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, f Fa
 // Times returns when each command of a timed run began, and when the last one ended, in nanoseconds
 // of an arbitrary clock.
 func (c *Code) Times() []int64 { return c.times[:c.count+1] }
-
-// address returns an address as a word.
-func address(at unsafe.Pointer) uint64 { return uint64(uintptr(at)) }

@@ -12,7 +12,8 @@
 //   - Threads come from the Pool passed to Run; a nil Pool is one thread. Results do not depend
 //     on the number of threads.
 //
-// For GOOS=js the kernels are a module of WebAssembly, in the memory of the program and on its only
-// thread. For other systems without cgo the package compiles, and Available returns an error that
-// says how to enable it.
+// Without cgo the kernels are a module of WebAssembly, on one thread. For GOOS=js it is in the memory of
+// the program. For other systems, programs that import bindings/wazero run it in memory of its own, and
+// commands use copies of operands that are elsewhere; in other programs Available returns an error that
+// says so.
 package bindings

@@ -214,6 +214,15 @@ func (h *instance) text(at uint32) string {
 
 func (h *instance) pointer(at uint32) unsafe.Pointer { return unsafe.Pointer(&h.area[at-h.base]) }
 
+// lend returns the addresses of memory as arguments. The memory stays until back is called.
+func lend(parts ...[]byte) (at []float64, back func()) {
+	at = make([]float64, len(parts))
+	for i, b := range parts {
+		at[i] = of(still(unsafe.Pointer(unsafe.SliceData(b))))
+	}
+	return at, func() { runtime.KeepAlive(parts) }
+}
+
 const (
 	addressable = 4 << 30  // bytes that addresses reach
 	reserve     = 64 << 20 // bytes that alloc leaves to Go

@@ -57,7 +57,7 @@ func (k Kernel) Word() int64 {
 	if k.row == nil {
 		return 0
 	}
-	return int64(uintptr(k.row.at))
+	return int64(address(k.row.at))
 }
 
 // Packing identifies how kernels pack constants. Kernels of equal Packing pack alike for the same
@@ -93,8 +93,8 @@ func (k Kernel) Packed(words []int64, operand int) int { return packedSize(k.row
 // PacksUnaligned reports whether Pack takes elements at any address.
 func (k Kernel) PacksUnaligned() bool { return k.row.unaligned }
 
-// Pack packs operand src into dst. dst has Packed bytes at a multiple of 64. src is at a multiple of
-// its element size, unless PacksUnaligned reports true.
-func (k Kernel) Pack(words []int64, operand int, src unsafe.Pointer, dst []byte) {
+// Pack packs operand src, with all that it reads, into dst. dst has Packed bytes at a multiple of 64.
+// src is at a multiple of its element size, unless PacksUnaligned reports true.
+func (k Kernel) Pack(words []int64, operand int, src, dst []byte) {
 	pack(k.row, words, operand, src, dst)
 }

@@ -3,14 +3,18 @@
 package bindings
 
 import (
-	"runtime"
+	"errors"
 	"sync"
 	"time"
 	"unsafe"
 )
 
 // Without cgo, kernels run in the module internal/wasm, with addresses of 32 bits. A host, such as
-// a browser, instantiates the module and calls its functions.
+// a browser, instantiates the module and calls its functions. In js its memory is the program's;
+// elsewhere it has memory of its own.
+
+// Module reports whether the kernels are a module of WebAssembly, which has one thread.
+const Module = true
 
 // function is a function that the module exports. csrc/wasm.c defines them all.
 type function int
@@ -48,8 +52,7 @@ var functionNames = [wasmFunctions]string{
 	wasmWhole:   "nacre_wasm_whole",
 }
 
-// host calls functions of the module. The module's memory is the program's, so that addresses are
-// the same numbers in both.
+// host calls functions of the module.
 type host interface {
 	// call returns the result of a function, 0 if it has none. An argument is a whole number, an
 	// address or a float32.
@@ -79,23 +82,45 @@ func module() host {
 	return h
 }
 
-// results is where functions of the module store several results, and words is where they read the
-// words of a command: a slice of a caller may be on a stack, which moves. The lock guards both.
-var (
-	exchange sync.Mutex
-	results  [13]uint32
-	words    []int64
-)
+// exchange is memory where functions of the module store several results, and where they read the
+// words of a command: a slice of a caller may be on a stack, which moves.
+var exchange struct {
+	sync.Mutex
+	memory []byte
+}
+
+// results is what fill returns.
+type results [13]uint32
+
+// leastExchange is the least size of exchange.
+const leastExchange = 4096
+
+// exchanged returns n bytes of exchange, whose lock the caller holds.
+func exchanged(n int) []byte {
+	if n > len(exchange.memory) {
+		if exchange.memory != nil {
+			free(exchange.memory)
+		}
+		if exchange.memory = alloc(max(n, leastExchange)); exchange.memory == nil {
+			panic(errNoMemory)
+		}
+	}
+	return exchange.memory[:n]
+}
+
+var errNoMemory = errors.New("no memory for what kernels read")
 
 // of returns an address as an argument.
-func of(at unsafe.Pointer) float64 { return float64(uintptr(at)) }
+func of(at unsafe.Pointer) float64 { return float64(address(at)) }
 
 // fill calls a function that stores results, and reports whether it returned true.
-func fill(f function, arguments ...float64) (list [len(results)]uint32, ok bool) {
+func fill(f function, arguments ...float64) (list results, ok bool) {
+	h := module()
 	exchange.Lock()
 	defer exchange.Unlock()
-	ok = module().call(f, append(arguments, of(unsafe.Pointer(&results)))...) != 0
-	return results, ok
+	at := unsafe.Pointer(unsafe.SliceData(exchanged(int(unsafe.Sizeof(list)))))
+	ok = h.call(f, append(arguments, of(at))...) != 0
+	return *(*results)(at), ok
 }
 
 // DetectISA returns the levels of the module; without one it returns none.
@@ -151,9 +176,17 @@ func families() [][]Kernel {
 func withWords(f function, r *row, list []int64, arguments ...float64) uint32 {
 	exchange.Lock()
 	defer exchange.Unlock()
-	words = append(words[:0], list...)
-	all := append([]float64{of(r.at), of(unsafe.Pointer(unsafe.SliceData(words)))}, arguments...)
+	words := bytesOf(list)
+	memory := exchanged(len(words))
+	copy(memory, words)
+	all := append([]float64{of(r.at), of(unsafe.Pointer(unsafe.SliceData(memory)))}, arguments...)
 	return module().call(f, all...)
+}
+
+// bytesOf returns the memory of a list.
+func bytesOf[T int64 | float32](list []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(zero)))
 }
 
 func fits(r *row, list []int64) bool { return withWords(wasmFits, r, list) != 0 }
@@ -166,10 +199,10 @@ func packedSize(r *row, list []int64, operand int) int {
 	return int(withWords(wasmPacked, r, list, float64(operand)))
 }
 
-func pack(r *row, list []int64, operand int, src unsafe.Pointer, dst []byte) {
-	withWords(wasmPack, r, list, float64(operand), of(still(src)), of(still(unsafe.Pointer(unsafe.SliceData(dst)))))
-	runtime.KeepAlive(src)
-	runtime.KeepAlive(dst)
+func pack(r *row, list []int64, operand int, src, dst []byte) {
+	at, back := lend(src, dst)
+	defer back()
+	withWords(wasmPack, r, list, float64(operand), at[0], at[1])
 }
 
 // run has the module run the commands one by one, with pauses between them. No goroutine runs while
@@ -213,23 +246,24 @@ func failure(code int64) (text, kind string) {
 func rate(r *row, ops int) int { return int(module().call(wasmRate, of(r.at), float64(ops))) }
 
 func readAll(buf []byte) {
-	module().call(wasmRead, of(still(unsafe.Pointer(unsafe.SliceData(buf)))), float64(len(buf)))
-	runtime.KeepAlive(buf)
+	at, back := lend(buf)
+	defer back()
+	module().call(wasmRead, at[0], float64(len(buf)))
 }
 
-func floats(list []float32) float64 { return of(still(unsafe.Pointer(unsafe.SliceData(list)))) }
-
 func search(r *row, size, tries int, low, high float32, table, x, w, inverse, shift, sums []float32) {
-	module().call(wasmSearch, of(r.at), float64(size), float64(tries), float64(low), float64(high), floats(table),
-		floats(x), floats(w), floats(inverse), floats(shift), floats(sums))
-	runtime.KeepAlive([...][]float32{table, x, w, inverse, shift, sums})
+	at, back := lend(bytesOf(table), bytesOf(x), bytesOf(w), bytesOf(inverse), bytesOf(shift), bytesOf(sums))
+	defer back()
+	module().call(wasmSearch, append([]float64{of(r.at), float64(size), float64(tries), float64(low), float64(high)}, at...)...)
 }
 
 func wholeNumbers(r *row, size, reach int, low, high float32, table, x, w, unit, inverse []float32, least, most float32,
 	whole, sums []float32) {
-	module().call(wasmWhole, of(r.at), float64(size), float64(reach), float64(low), float64(high), floats(table),
-		floats(x), floats(w), floats(unit), floats(inverse), float64(least), float64(most), floats(whole), floats(sums))
-	runtime.KeepAlive([...][]float32{table, x, w, unit, inverse, whole, sums})
+	at, back := lend(bytesOf(table), bytesOf(x), bytesOf(w), bytesOf(unit), bytesOf(inverse), bytesOf(whole), bytesOf(sums))
+	defer back()
+	all := append([]float64{of(r.at), float64(size), float64(reach), float64(low), float64(high)}, at[:5]...)
+	all = append(all, float64(least), float64(most))
+	module().call(wasmWhole, append(all, at[5:]...)...)
 }
 
 // sink makes addresses escape.

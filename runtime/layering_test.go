@@ -35,8 +35,11 @@ internal/guard           : internal/mapped runtime/graph
 formats/internal/binio   : internal/beneath internal/mapped internal/pieces
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
+bindings/internal/heap   :
+bindings/internal/hosted :
 bindings/internal/wasm   :
-bindings                 : csrc bindings/internal/families bindings/internal/wasm
+bindings                 : csrc bindings/internal/families bindings/internal/heap bindings/internal/hosted bindings/internal/wasm
+bindings/wazero          : bindings/internal/hosted
 bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed internal/mapped internal/printable
 internal/elements        : packed runtime/tensor
@@ -111,7 +114,7 @@ web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : internal/guard .
 speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :

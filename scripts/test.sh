@@ -51,6 +51,7 @@ cross() { # everything compiles without cgo for other systems and processors
   for target in $targets; do
     printf '%s\n' "$target"
     CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build ./...
+    CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./bindings ./bindings/internal/... ./bindings/wazero
   done
 }
 
@@ -199,6 +200,15 @@ js() { # the engine and its kernels as WebAssembly, in Node
   conform nacre.wasm all
 }
 
+wazero() { # the engine without cgo, and its kernels in wazero
+  # A collection of garbage waits for the command in progress, and the end of a run for the collection. There is no Vulkan.
+  local elsewhere='CancelWithinStep|StreamsOffloaded|BoundStreamsOffloaded'
+  CGO_ENABLED=0 go test "$patience" -vet=off -short -skip "^Test($elsewhere)\$" ./bindings ./bindings/internal/heap \
+    ./bindings/wazero ./runtime ./runtime/op/... ./runtime/internal/cpu ./runtime/internal/exec ./runtime/internal/plan
+  CGO_ENABLED=0 go build -o build/nacre-wazero ./cmd/nacre
+  conform nacre-wazero all
+}
+
 web() { # the page, in a browser; pictures of it are in build/screenshots
   scripts/web.sh
   go test "$patience" ./web
@@ -334,6 +344,7 @@ asan         long
 ubsan        long
 neon         long
 js           long
+wazero       long
 scalar       short
 levels       short
 emulated     short

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	_ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"

@@ -378,8 +378,9 @@ func (s *segment) deviceAt(i int) int {
 	return at
 }
 
-// Rebase sets the address that a base of the session's memory stands for.
-func (s *segment) Rebase(base int, address unsafe.Pointer) {
+// Rebase sets the memory of the session that a base stands for.
+func (s *segment) Rebase(base int, memory []byte) {
+	address := unsafe.Pointer(unsafe.SliceData(memory))
 	s.hosts[base] = address
 	for i := range s.copies {
 		if t := &s.copies[i]; t.base == base {

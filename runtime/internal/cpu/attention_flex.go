@@ -38,7 +38,7 @@ func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) er
 	if d == tensor.F64 {
 		by = constant(float64(scale))
 	}
-	l, dims, at := storage{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.at(y.Pointer())
+	l, dims, at := storage{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.of(y)
 	if err := f.pairs(k, l, l, l, at, by, at, dims, dims, graph.Dims{}); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor)
 		{t[1], group.Mul(head), other},
 		{group, head, graph.Known(0)},
 	}
-	return f.multiply(a.DType(), p, f.at(a.Pointer()), f.at(b.Pointer()), f.at(y.Pointer()))
+	return f.multiply(a.DType(), p, f.of(a), f.of(b), f.of(y))
 }
 
 // Softmax computes the softmax of rows.
@@ -80,7 +80,7 @@ func (f flexing) Softmax(x, y *tensor.Tensor) error {
 	}
 	d := graph.DimsOf(x.Shape())
 	w := softmaxWords(d[:3].Len(), d[3], graph.Known(1), false, x.DType(), half)
-	if err := f.float32("f32_softmax", w, half, f.at(x.Pointer()), f.at(y.Pointer())); err != nil {
+	if err := f.float32("f32_softmax", w, half, f.of(x), f.of(y)); err != nil {
 		return err
 	}
 	return f.runAll()

@@ -349,7 +349,7 @@ func (b *binder) packable(t *tensor.Tensor) bool {
 // whole packs a constant in one piece.
 func whole(k bindings.Kernel, list []int64, operand int) pieces {
 	fill := func(t *tensor.Tensor, _, _ int, all []byte) error {
-		k.Pack(list, operand, t.Pointer(), all)
+		k.Pack(list, operand, t.Bytes(), all)
 		return nil
 	}
 	return pieces{rows: 1, step: 1, unit: 1, fill: fill, unaligned: k.PacksUnaligned()}

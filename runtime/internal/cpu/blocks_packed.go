@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
@@ -115,7 +114,7 @@ func bookAddress(of *packed.Blocks) int {
 	if of == nil || of.Book() == nil {
 		return 0
 	}
-	return int(uintptr(unsafe.Pointer(&of.Book()[0])))
+	return int(bindings.Resident(memoryOf(of.Book())))
 }
 
 // blockPieces divides blocks by rows into pieces of about pieceBytes, each of whole panels.
@@ -125,7 +124,7 @@ func blockPieces(k bindings.Kernel, list []int64, w *tensor.Tensor) pieces {
 	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	step := max(pieceBytes/row/k.Panel(), 1) * k.Panel()
 	return pieces{rows: rows, step: step, unit: k.Panel(), fill: func(w *tensor.Tensor, from, n int, all []byte) error {
-		k.Pack(withCount(list, n), panelsBlocks, w.Pointer(), all[from/k.Panel()*panel:])
+		k.Pack(withCount(list, n), panelsBlocks, w.Bytes(), all[from/k.Panel()*panel:])
 		return nil
 	}}
 }

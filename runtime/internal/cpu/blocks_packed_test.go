@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
@@ -135,7 +134,7 @@ func packRows(t *testing.T, kern bindings.Kernel, of *packed.Blocks, rows []byte
 	}
 	// At an odd address: blocks need no alignment.
 	src := append(make([]byte, 1, 1+len(rows)), rows...)[1:]
-	kern.Pack(list, panelsBlocks, unsafe.Pointer(&src[0]), data)
+	kern.Pack(list, panelsBlocks, src, data)
 	if !intact() {
 		t.Fatalf("%s writes beside its panels", kern.Variant())
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// calls makes and runs commands while a step in Go runs. All words are numbers. Operands are
-// addresses; at makes them.
+// calls makes and runs commands while a step in Go runs. All words are numbers. Operands are memory;
+// at makes them.
 type calls struct {
 	*binder
-	memory    op.Memory
-	stop      op.Flag // stops the run; nil for none
-	addresses []unsafe.Pointer
-	scratch   []byte
+	memory   op.Memory
+	stop     op.Flag // stops the run; nil for none
+	operands [][]byte
+	scratch  []byte
 }
 
 // calls returns an empty list of commands for a run.
@@ -26,18 +26,21 @@ func (d *Device) calls(c *op.Run) *calls {
 	return &calls{binder: &binder{Binding: &device.Binding{}, dev: d, step: &device.Step{}}, memory: c.Mem, stop: c.Stop}
 }
 
-// at returns the operand at an address, or none for nil.
-func (c *calls) at(p unsafe.Pointer) device.Operand {
-	if p == nil {
+// at returns memory as an operand, or none if it is empty.
+func (c *calls) at(memory []byte) device.Operand {
+	if len(memory) == 0 {
 		return device.Operand{}
 	}
-	c.addresses = append(c.addresses, p)
-	return device.Operand{Place: device.In, Index: len(c.addresses) - 1}
+	c.operands = append(c.operands, memory)
+	return device.Operand{Place: device.In, Index: len(c.operands) - 1}
 }
+
+// of returns a tensor as an operand.
+func (c *calls) of(t *tensor.Tensor) device.Operand { return c.at(t.Bytes()) }
 
 // list returns the operand at the first element of a list, or none for nil.
 func (c *calls) list(list []float32) device.Operand {
-	return c.at(unsafe.Pointer(unsafe.SliceData(list)))
+	return c.at(memoryOf(list))
 }
 
 // runAll runs the commands in order and clears the list. It pins operands in Go's heap meanwhile.
@@ -63,13 +66,13 @@ func (c *calls) runAll() error {
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
-	for i, p := range append([]unsafe.Pointer{unsafe.Pointer(unsafe.SliceData(c.scratch))}, c.addresses...) {
-		if p != nil {
-			pin.Pin(p)
+	for i, b := range append([][]byte{c.scratch}, c.operands...) {
+		if len(b) > 0 {
+			pin.Pin(unsafe.SliceData(b))
 		}
-		s.Rebase(1+i, p)
+		s.Rebase(1+i, b)
 	}
-	*c.step, c.addresses = device.Step{}, nil
+	*c.step, c.operands = device.Step{}, nil
 	stop, ok := c.stop.(device.Flag)
 	if c.stop != nil && !ok {
 		return foreignFlag(c.stop)
@@ -100,7 +103,7 @@ func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
 	if err != nil || t.Len() == 0 {
 		return list, err
 	}
-	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.at(t.Pointer()), c.list(list))
+	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.of(t), c.list(list))
 }
 
 // write returns memory for the elements of t as float32. The caller then calls stored.
@@ -116,7 +119,7 @@ func (c *calls) stored(t *tensor.Tensor, list []float32) error {
 	if t.DType() == tensor.F32 || t.Len() == 0 {
 		return nil
 	}
-	return c.convert(tensor.F32, t.DType(), graph.Known(t.Len()), c.list(list), c.at(t.Pointer()))
+	return c.convert(tensor.F32, t.DType(), graph.Known(t.Len()), c.list(list), c.of(t))
 }
 
 func float32s(t *tensor.Tensor) []float32 {

@@ -125,7 +125,7 @@ func runCommand(
 			if cap(b) > 0 {
 				pin.Pin(p)
 			}
-			code.Set(at+i, uint64(uintptr(p)))
+			code.Point(at+i, bindings.SpanOf(b), 0)
 		}
 	}
 	n := k.Scratch(list, pool.Threads())
@@ -134,7 +134,7 @@ func runCommand(
 	for i := range scratch {
 		scratch[i] = 0xff
 	}
-	code.Set(bindings.ScratchOf(at), uint64(uintptr(unsafe.Pointer(unsafe.SliceData(scratch)))))
+	code.Point(bindings.ScratchOf(at), bindings.SpanOf(scratch), 0)
 	done, failure, failed := code.Run(pool, pool.Threads(), nil, false)
 	if !failed && done != 1 {
 		t.Fatalf("%s/%s did not run to its end", k.Op(), k.Variant())

@@ -28,7 +28,7 @@ func (b *binder) convWeights(i int, k bindings.Kernel, w words) (o device.Operan
 	if n := k.Packed(list, weightsOperand); n > 0 {
 		o, ok, err = b.decoded(i, codes, n/4, packKey{packing: k.Packing(), operand: weightsOperand, words: fmt.Sprint("codes ", list)},
 			func(index []byte, order []byte) {
-				k.Pack(list, weightsOperand, unsafe.Pointer(unsafe.SliceData(index)), order)
+				k.Pack(list, weightsOperand, index, order)
 			})
 	}
 	if ok || err != nil {

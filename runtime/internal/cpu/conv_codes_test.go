@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -140,7 +139,7 @@ func TestWinogradWeights(t *testing.T) {
 				w := cases.NewSource("weights").Any(tensor.F32, 50, 37, 3, 3).Bytes()
 				want := bindings.Alloc(k.Packed(list, weightsOperand))
 				defer bindings.Free(want)
-				k.Pack(list, weightsOperand, unsafe.Pointer(&w[0]), want)
+				k.Pack(list, weightsOperand, w, want)
 				if got := runGuarded(t, by, v.words(), pool, len(want), 64, w); !bytes.Equal(got, want) {
 					t.Errorf("%s, tiles of %d, blocks of %d: the weights differ", by.Variant(), tile, block)
 				}

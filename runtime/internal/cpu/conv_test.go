@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -105,7 +104,7 @@ func (v *convWords) compare(
 	}
 	weights := bindings.Alloc(n)
 	defer bindings.Free(weights)
-	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(unaligned(k, ops[1]))), weights)
+	k.Pack(numbersOf(t, v.weights()), 1, unaligned(k, ops[1]), weights)
 	ops = slices.Clone(ops)
 	ops[1] = weights
 	v.packed = true

@@ -73,7 +73,13 @@ var admitted = sync.OnceValue(func() *device.Supply {
 // Places returns the supply that all sessions of the process share.
 func (d *Device) Places() *device.Supply { return admitted() }
 
-// Aligned returns t, or a copy of it at a multiple of its element size.
+// InPlace reports whether commands can read the elements of t where they are, or, if they are copied as
+// bytes, its bytes.
+func (d *Device) InPlace(t *tensor.Tensor, bytes bool) bool {
+	return reaches(t) && (bytes || t.IsAligned())
+}
+
+// Aligned returns t if commands can read its elements where they are, else a copy.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 
 // Weights returns the constants that move in and out of memory; nil if all stay.
@@ -180,12 +186,15 @@ func (d *Device) Record(list []device.Recorded) (device.Segment, error) {
 	}
 	s := &segment{dev: d, code: code}
 	for _, r := range list {
-		s.add(r)
+		if err := s.add(r); err != nil {
+			s.Free()
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// failure returns the error of a command that stopped because of its inputs' elements.
+// failure returns the error of commands that stopped.
 func failure(f bindings.Failure) error {
 	text := f.Text()
 	args := make([]any, 0, len(f.Args))
@@ -193,8 +202,11 @@ func failure(f bindings.Failure) error {
 		args = append(args, f.Args[i])
 	}
 	kind := graph.ErrShape
-	if f.Kind() == "UNSUPPORTED" {
+	switch f.Kind() {
+	case "UNSUPPORTED":
 		kind = graph.ErrUnsupported
+	case "MEMORY":
+		kind = graph.ErrMemory
 	}
 	return graph.Errorf(kind, "%s", fmt.Sprintf(text, args...))
 }

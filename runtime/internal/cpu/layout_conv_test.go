@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -168,7 +167,7 @@ func (d *convData) blocked(
 	w := unaligned(k, stored(tensor.F32, d.w))
 	packed := bindings.Alloc(k.Packed(numbersOf(t, v.weights()), 1))
 	defer bindings.Free(packed)
-	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)
+	k.Pack(numbersOf(t, v.weights()), 1, w, packed)
 	n, bias := device.Blocked(block).Bytes(tensor.F32, out), stored(tensor.F32, d.bias)
 	got := fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, bias, toBlocks(d.add, out, block)), out, block)
 	if d.add != nil {

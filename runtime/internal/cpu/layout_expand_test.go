@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -78,7 +77,7 @@ func packedBy(t *testing.T, v *blockedConvWords, isa bindings.ISA, w []float64) 
 	list := numbersOf(t, v.weights())
 	packed := bindings.Alloc(k.Packed(list, 1))
 	t.Cleanup(func() { bindings.Free(packed) })
-	k.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(stored(tensor.F32, w))), packed)
+	k.Pack(list, 1, stored(tensor.F32, w), packed)
 	return packed
 }
 

@@ -159,7 +159,7 @@ func runStep(t *testing.T, d *Device, s *device.Step, n int, in ...[]byte) []byt
 	for i, b := range append([][]byte{scratch, y}, in...) {
 		if b != nil {
 			pin.Pin(unsafe.Pointer(unsafe.SliceData(b)))
-			seg.Rebase(1+i, unsafe.Pointer(unsafe.SliceData(b)))
+			seg.Rebase(1+i, b)
 		}
 	}
 	if _, err := seg.Run(nil, false); err != nil {

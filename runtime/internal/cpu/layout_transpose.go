@@ -3,7 +3,6 @@ package cpu
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -164,7 +163,7 @@ func (b *binder) phaseWeights(
 		var rows []float32
 		for i, p := range t.list {
 			rows = p.weights(t.shape, tensor.View[float32](w), rows)
-			kernels[i].Pack(numbers[i], 1, unsafe.Pointer(unsafe.SliceData(rows)), all[bytes[i]:bytes[i+1]])
+			kernels[i].Pack(numbers[i], 1, memoryOf(rows), all[bytes[i]:bytes[i+1]])
 		}
 		return nil
 	})

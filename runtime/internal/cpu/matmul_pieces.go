@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -72,7 +71,7 @@ func (p *panels) words(columns, depth int) []int64 {
 
 // fillColumns packs contiguous columns.
 func (p *panels) fillColumns(w *tensor.Tensor, from, columns int, all []byte) error {
-	p.kernel.Pack(p.words(columns, p.depth), 1, w.Pointer(), all[from*p.columnBytes:])
+	p.kernel.Pack(p.words(columns, p.depth), 1, w.Bytes(), all[from*p.columnBytes:])
 	return nil
 }
 
@@ -81,7 +80,7 @@ func (p *panels) fillRows(w *tensor.Tensor, from, rows int, all []byte) error {
 	list := p.words(p.panel, rows)
 	for at := 0; at < p.columns; at += p.panel {
 		list[columnsWord] = int64(min(p.panel, p.columns-at))
-		p.kernel.Pack(list, 1, unsafe.Add(w.Pointer(), at*p.element), all[at*p.columnBytes+from*p.panel*p.element:])
+		p.kernel.Pack(list, 1, w.Bytes()[at*p.element:], all[at*p.columnBytes+from*p.panel*p.element:])
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 		}
 		dst := bindings.Alloc(n)
 		defer bindings.Free(dst)
-		k.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(b)), dst)
+		k.Pack(list, 1, b, dst)
 		b, g.bPacked = dst, true
 		g.packBatch(k)
 	}
@@ -276,7 +276,7 @@ func TestGemmWhole(t *testing.T) {
 				if list := numbersOf(t, g.forPacking()); c.pack && kernel.Packed(list, 1) > 0 {
 					dst := bindings.Alloc(kernel.Packed(list, 1))
 					defer bindings.Free(dst)
-					kernel.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(b)), dst)
+					kernel.Pack(list, 1, b, dst)
 					b, g.bPacked = dst, true
 				}
 				w := g.words()

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/ml"
@@ -90,7 +88,7 @@ func (l *learning) Linear(m *ml.LinearMap, alpha float32, x []float32, rows int,
 	w := linearGemm(m, rows, alpha, packed != nil).words()
 	right, ops := device.Operand{Place: device.Const, Data: packed}, []string{"f32_gemm"}
 	if packed == nil {
-		right, ops = l.at(m.Weights.Pointer()), []string{"f32_gemv", "f32_gemm"}
+		right, ops = l.of(m.Weights), []string{"f32_gemv", "f32_gemm"}
 	}
 	k, err := l.first(w, ops...)
 	if err != nil {
@@ -179,6 +177,6 @@ func (l *learning) Forest32(f *ml.Forest, x []float32, rows, features int, y []f
 
 // Forest64 computes trees of float64.
 func (l *learning) Forest64(f *ml.Forest, x []float64, rows, features int, y []float64, seen []byte) error {
-	at := func(list []float64) device.Operand { return l.at(unsafe.Pointer(unsafe.SliceData(list))) }
+	at := func(list []float64) device.Operand { return l.at(memoryOf(list)) }
 	return l.trees("f64_forest", l.forest, f, rows, features, at(x), at(y), seen)
 }

@@ -157,7 +157,7 @@ func (c *calls) trees(
 	name string, f *forest, of *ml.Forest, rows, features int, x, y device.Operand, seen []byte,
 ) error {
 	o := f.operands()
-	at := c.at(unsafe.Pointer(unsafe.SliceData(seen)))
+	at := c.at(seen)
 	w := f.words(graph.Known(rows), graph.Known(features), of.Model.Targets, of.Aggregate)
 	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y,
 		at); err != nil {

@@ -38,7 +38,7 @@ func TestRBF(t *testing.T) {
 			list := numbersOf(t, w)
 			scalar := partOf(t, "f32_rbf", 0)
 			packed := bindings.Alloc(scalar.Packed(list, 1))
-			scalar.Pack(list, 1, vectors.Pointer(), packed)
+			scalar.Pack(list, 1, vectors.Bytes(), packed)
 			out := []output{{at: 2, dtype: tensor.F32, n: rows * n}}
 			in := [][]byte{stored(tensor.F32, x), packed, nil}
 			checkVariants(t, "f32_rbf", fmt.Sprint(s, gamma), w, pool, 1e-30, 3e-4, out, in...)

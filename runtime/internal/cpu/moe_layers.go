@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -31,9 +30,12 @@ func (c *calls) biasOf(in *layerInputs, expert int) device.Operand {
 	return c.list(in.bias[expert*in.Out:][:in.Out])
 }
 
+// part returns the bytes of one expert, of size bytes for each.
+func part(t *tensor.Tensor, expert, size int) []byte { return t.Bytes()[expert*size:][:size] }
+
 // weightsOf returns weights of one expert that are not packed.
 func (c *calls) weightsOf(in *layerInputs, expert int) device.Operand {
-	return c.at(unsafe.Add(in.weights.Pointer(), in.weights.DType().Bytes(expert*in.Out*in.In)))
+	return c.at(part(in.weights, expert, in.weights.DType().Bytes(in.Out*in.In)))
 }
 
 // denseLayer is a layer with weights that are floats, [experts,out,in].
@@ -199,8 +201,8 @@ func (l *nbitsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []f
 	if err != nil {
 		return err
 	}
-	codes := c.at(unsafe.Add(in.weights.Pointer(), expert*in.Out*in.RowBytes))
-	scales := c.at(unsafe.Add(in.scales.Pointer(), v.scales.Bytes(expert*in.Out*in.Blocks)))
+	codes := c.at(part(in.weights, expert, in.Out*in.RowBytes))
+	scales := c.at(part(in.scales, expert, v.scales.Bytes(in.Out*in.Blocks)))
 	zeros, err := c.zerosOf(in, expert)
 	if err != nil {
 		return err
@@ -215,7 +217,7 @@ func (c *calls) zerosOf(in *layerInputs, expert int) (device.Operand, error) {
 		return device.Operand{}, nil
 	}
 	if !in.PackedZeros {
-		return c.at(unsafe.Add(in.zeros.Pointer(), expert*in.ZeroBytes())), nil
+		return c.at(part(in.zeros, expert, in.ZeroBytes())), nil
 	}
 	if in.row == nil {
 		var err error
@@ -225,7 +227,7 @@ func (c *calls) zerosOf(in *layerInputs, expert int) (device.Operand, error) {
 	}
 	row := in.row[expert*in.Out:][:in.Out]
 	unpackZeros(&in.QMoELayer, in.zeros, expert, row)
-	return c.at(unsafe.Pointer(unsafe.SliceData(row))), nil
+	return c.at(row), nil
 }
 
 // unpackZeros sets each byte of row to a zero point of an expert, which are packed together.

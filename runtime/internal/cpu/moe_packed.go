@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -22,12 +21,12 @@ func (x *expertBinder) packs(l moe.ExpertLayer, input int) bool {
 
 // expertPieces divides weights of size bytes in all into pieces of about pieceBytes, each of whole
 // experts. pack packs the weights of one expert.
-func expertPieces(experts, size int, pack func(w unsafe.Pointer, dst []byte)) pieces {
+func expertPieces(experts, size int, pack func(w, dst []byte)) pieces {
 	each := size / experts
 	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
 		packed := len(all) / experts
 		for e := range n {
-			pack(unsafe.Add(w.Pointer(), e*each), all[(from+e)*packed:])
+			pack(w.Bytes()[e*each:][:each], all[(from+e)*packed:][:packed])
 		}
 		return nil
 	}
@@ -49,7 +48,7 @@ func (x *expertBinder) packedDense(weights int, d tensor.DType, l moe.ExpertLaye
 	if each == 0 || !x.packs(l, weights) {
 		return o, nil
 	}
-	cut := expertPieces(x.experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, 1, w, dst) })
+	cut := expertPieces(x.experts, w.Size(), func(w, dst []byte) { k.Pack(list, 1, w, dst) })
 	cut.unaligned = k.PacksUnaligned()
 	key := packKey{packing: k.Packing(), operand: 1, words: fmt.Sprint("floats of ", x.experts, list)}
 	data, err := x.dev.packPieces(w, key, x.experts*each, cut)
@@ -83,7 +82,7 @@ func (x *expertBinder) packedPanels(weights int, k bindings.Kernel, v panelsWord
 // panelsPieces divides blocks, or codes, by experts. The first piece of codes writes all scales and
 // zero points.
 func panelsPieces(k bindings.Kernel, list []int64, experts int, w *tensor.Tensor, c *expertCodes) pieces {
-	cut := expertPieces(experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, panelsBlocks, w, dst) })
+	cut := expertPieces(experts, w.Size(), func(w, dst []byte) { k.Pack(list, panelsBlocks, w, dst) })
 	if c == nil {
 		return cut
 	}

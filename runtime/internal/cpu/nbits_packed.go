@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -81,7 +79,7 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
 	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
-		k.Pack(withCount(list, n), panelsBlocks, w.Pointer(), all[from/k.Panel()*panel:])
+		k.Pack(withCount(list, n), panelsBlocks, w.Bytes(), all[from/k.Panel()*panel:])
 		if from > 0 {
 			return nil
 		}
@@ -101,7 +99,7 @@ func (c *nbitsConstants) packScales(k bindings.Kernel, list []int64, matrices in
 		pack := func(t *tensor.Tensor) error {
 			each := t.Size() / matrices
 			for at := range matrices {
-				k.Pack(list, i, unsafe.Add(t.Pointer(), at*each), all[at*size:])
+				k.Pack(list, i, t.Bytes()[at*each:][:each], all[at*size:])
 			}
 			return nil
 		}

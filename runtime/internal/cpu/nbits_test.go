@@ -156,11 +156,11 @@ func (w *weights) packed(t *testing.T, k bindings.Kernel, list []int64) []byte {
 	}
 	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	for from := 0; from < w.n; from += k.Panel() {
-		k.Pack(withCount(list, min(k.Panel(), w.n-from)), panelsBlocks, unsafe.Pointer(&w.codes[from*w.rowBytes]), all[from/k.Panel()*panel:])
+		k.Pack(withCount(list, min(k.Panel(), w.n-from)), panelsBlocks, w.codes[from*w.rowBytes:], all[from/k.Panel()*panel:])
 	}
-	k.Pack(list, panelsScales, unsafe.Pointer(&w.scales[0]), all)
+	k.Pack(list, panelsScales, w.scales, all)
 	if w.zeros != nil {
-		k.Pack(list, panelsZeros, unsafe.Pointer(&w.zeros[0]), all)
+		k.Pack(list, panelsZeros, w.zeros, all)
 	}
 	if !intact() {
 		t.Fatalf("%s/%s packed outside its result", k.Op(), k.Variant())

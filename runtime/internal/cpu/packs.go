@@ -39,10 +39,12 @@ type pack struct {
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
 // NewMovingPacks returns an empty set for sessions with constants that weights moves in and out of
-// memory. Close closes weights too.
+// memory, if CanMove. Close closes weights too.
 func NewMovingPacks(weights *Weights) *Packs {
 	p := NewPacks()
-	p.weights = weights
+	if CanMove {
+		p.weights = weights
+	}
 	return p
 }
 
@@ -146,9 +148,9 @@ func (c pieces) one(from int, w *tensor.Tensor, data, all []byte) error {
 	return c.pack(part, from, rows, all)
 }
 
-// pack calls fill with w, or with a copy of w where fill needs aligned elements.
+// pack calls fill with w, or with a copy of w that kernels can read.
 func (c pieces) pack(w *tensor.Tensor, from, rows int, all []byte) error {
-	if c.unaligned {
+	if c.unaligned && reaches(w) {
 		return c.fill(w, from, rows, all)
 	}
 	return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) })
@@ -184,10 +186,15 @@ func allocPack(n int) ([]byte, error) {
 	return b, nil
 }
 
-// aligned calls f with w, or with a copy at a multiple of its element size. The copy is freed after
-// the call.
+// reaches reports whether kernels reach the elements of w. They do not reach derived ones in memory of
+// their own.
+func reaches(w *tensor.Tensor) bool {
+	return !bindings.Apart || !w.IsDerived() && bindings.Reaches(w.Bytes())
+}
+
+// aligned calls f with w, or with a copy that kernels can read. The copy is freed after the call.
 func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
-	if w.IsAligned() {
+	if w.IsAligned() && reaches(w) {
 		return f(w)
 	}
 	b := bindings.Alloc(len(w.Bytes()))
@@ -218,7 +225,7 @@ func move(dst, src []byte) {
 // Aligned returns w if kernels can read its elements in place, else a copy, made once. The elements
 // of a constant that moves are present only while it is held.
 func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
-	if w.IsAligned() {
+	if w.IsAligned() && reaches(w) {
 		return w, nil
 	}
 	if p.weights.moves(w) {
@@ -228,6 +235,9 @@ func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 		b, err := allocPack(len(w.Bytes()))
 		if err == nil {
 			move(b, w.Bytes())
+		}
+		if w.IsDerived() {
+			w.Forget()
 		}
 		return b, err
 	})

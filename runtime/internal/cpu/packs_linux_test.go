@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -92,7 +91,7 @@ func TestBlocksPanelsReads(t *testing.T) {
 			v := &panelsWords{m: graph.Known(1), n: 5, k: of.Elements, of: of}
 			list := numbersOf(t, v.words())
 			at := page - 5*of.Bytes
-			kern.Pack(list, panelsBlocks, unsafe.Pointer(&data[at]), make([]byte, kern.Packed(list, panelsBlocks)))
+			kern.Pack(list, panelsBlocks, data[at:page], make([]byte, kern.Packed(list, panelsBlocks)))
 		}
 	}
 }

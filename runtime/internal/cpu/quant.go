@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -140,15 +142,26 @@ func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Ope
 	return out, b.runNow(k, w, append(list, out))
 }
 
-// runNow runs a command on constant operands.
+// runNow runs a command on the data of operands, and writes to that of the last.
 func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) error {
 	c := &device.Command{Kernel: k, Words: w, Operands: operands}
-	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: make([]int, len(operands)),
-		Offsets: make([]graph.Dim, len(operands))}})
+	bases := make([]int, len(operands))
+	for i := range bases {
+		bases[i] = 1 + i
+	}
+	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: bases, Offsets: make([]graph.Dim, len(operands))}})
 	if err != nil {
 		return err
 	}
 	defer s.Free()
+	var pin device.Pinner
+	defer pin.Unpin()
+	for i, o := range operands {
+		if len(o.Data) > 0 {
+			pin.Pin(unsafe.Pointer(unsafe.SliceData(o.Data)))
+			s.Rebase(1+i, o.Data)
+		}
+	}
 	_, err = s.Run(nil, false)
 	return err
 }

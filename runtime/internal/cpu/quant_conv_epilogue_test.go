@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -208,7 +207,7 @@ func (d *byteConvData) checkBlocked(
 	form := numbersOf(t, v.weights())
 	weights := bindings.Alloc(k.Packed(form, byteWeights))
 	defer bindings.Free(weights)
-	k.Pack(form, byteWeights, unsafe.Pointer(unsafe.SliceData(ops[byteWeights])), weights)
+	k.Pack(form, byteWeights, ops[byteWeights], weights)
 	ops[byteWeights] = weights
 	blocks := (filters + v.block - 1) / v.block
 	got := runGuarded(t, k, v.words(), pool, s.Images*blocks*v.block*volume(s.Out), 1, ops...)

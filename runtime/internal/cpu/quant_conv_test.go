@@ -205,7 +205,7 @@ func (d *byteConvData) compare(
 	}
 	weights := bindings.Alloc(n)
 	defer bindings.Free(weights)
-	k.Pack(form, byteWeights, unsafe.Pointer(unsafe.SliceData(ops[byteWeights])), weights)
+	k.Pack(form, byteWeights, ops[byteWeights], weights)
 	ops = slices.Clone(ops)
 	ops[byteWeights] = weights
 	v.wPacked = true

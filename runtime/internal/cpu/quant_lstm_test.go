@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -177,7 +176,7 @@ func (c *byteLSTMCase) pack(t *testing.T, k bindings.Kernel, in [][]byte) {
 		}
 		dst := bindings.Alloc(n)
 		t.Cleanup(func() { bindings.Free(dst) })
-		k.Pack(list, 1+i, unsafe.Pointer(unsafe.SliceData(in[1+i])), dst)
+		k.Pack(list, 1+i, in[1+i], dst)
 		in[1+i], c.packed[i] = dst, true
 	}
 }

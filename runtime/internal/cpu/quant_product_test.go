@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -225,7 +224,7 @@ func (c *byteCase) check(t *testing.T, pool *bindings.Pool, k bindings.Kernel, d
 	}
 	right := bindings.Alloc(n)
 	defer bindings.Free(right)
-	k.Pack(form, byteRight, unsafe.Pointer(unsafe.SliceData(c.b)), right)
+	k.Pack(form, byteRight, c.b, right)
 	if err := g.pack(&binder{Binding: &device.Binding{}}, k); err != nil {
 		t.Fatal(err)
 	}

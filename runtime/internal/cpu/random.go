@@ -126,9 +126,9 @@ func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.D
 		calls := dev.calls(c)
 		var operands []device.Operand
 		for i := range inputs {
-			operands = append(operands, calls.at(c.In[i].Aligned().Pointer()))
+			operands = append(operands, calls.of(c.In[i].Aligned()))
 		}
-		operands = append(operands, calls.at(c.Out[0].Pointer()))
+		operands = append(operands, calls.of(c.Out[0]))
 		if err := calls.runWith(name, parts, wordsOf(graph.Known(c.Out[0].Len()), s.Key(c.Ctx)), operands...); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -137,7 +136,7 @@ func (c *rnnCase) check(
 		}
 		dst := bindings.Alloc(n)
 		defer bindings.Free(dst)
-		k.Pack(numbersOf(t, c.words()), 1+i, unsafe.Pointer(unsafe.SliceData(in[1+i])), dst)
+		k.Pack(numbersOf(t, c.words()), 1+i, in[1+i], dst)
 		in[1+i], c.packed[i] = dst, true
 	}
 	packed := runOutputs(t, k, c.words(), pool, c.outputs(d), in...)

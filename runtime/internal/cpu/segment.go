@@ -17,9 +17,10 @@ type segment struct {
 	dev    *Device
 	code   *bindings.Code
 	slots  [][]slot // by base: the places with an address relative to it
-	bases  []uintptr
+	bases  []bindings.Span
 	sized  []sized // words and offsets that depend on lengths
 	pinned device.Pinner
+	copies [][]byte // of constants that commands cannot read in their place
 }
 
 // slot is a place in the code that holds the address of a base plus an offset.
@@ -36,7 +37,7 @@ type sized struct {
 	index int
 }
 
-func (s *segment) add(r device.Recorded) {
+func (s *segment) add(r device.Recorded) error {
 	list := make([]int64, len(r.Words))
 	for i, w := range r.Words {
 		n, _ := w.Value()
@@ -53,9 +54,11 @@ func (s *segment) add(r device.Recorded) {
 		at, known := offset.Value()
 		if base == 0 {
 			if len(o.Data) > 0 {
-				data := unsafe.Pointer(unsafe.SliceData(o.Data))
-				s.pinned.Pin(data)
-				s.code.Set(operand+i, uint64(uintptr(data))+uint64(at))
+				data, err := s.constant(o.Data)
+				if err != nil {
+					return err
+				}
+				s.code.Point(operand+i, bindings.SpanOf(data), at)
 			}
 			continue
 		}
@@ -67,6 +70,23 @@ func (s *segment) add(r device.Recorded) {
 	if r.Scratch.Base > 0 && r.Command.Scratch > 0 {
 		s.slots[r.Scratch.Base] = append(s.of(r.Scratch.Base), slot{bindings.ScratchOf(operand), r.Scratch.Offset})
 	}
+	return nil
+}
+
+// constant returns data, or a copy that lasts as long as the segment, as memory that commands can
+// read in its place.
+func (s *segment) constant(data []byte) ([]byte, error) {
+	if bindings.Reaches(data) {
+		s.pinned.Pin(unsafe.Pointer(unsafe.SliceData(data)))
+		return data, nil
+	}
+	b, err := allocPack(len(data))
+	if err != nil {
+		return nil, err
+	}
+	copy(b, data)
+	s.copies = append(s.copies, b)
+	return b, nil
 }
 
 func (s *segment) of(base int) []slot {
@@ -77,9 +97,9 @@ func (s *segment) of(base int) []slot {
 	return s.slots[base]
 }
 
-// Rebase sets the address of a base, in all places that hold one relative to it.
-func (s *segment) Rebase(base int, address unsafe.Pointer) {
-	at := uintptr(address)
+// Rebase sets the memory of a base, in all places that hold an address relative to it.
+func (s *segment) Rebase(base int, memory []byte) {
+	at := bindings.SpanOf(memory)
 	if base >= len(s.slots) || s.bases[base] == at {
 		return
 	}
@@ -89,13 +109,7 @@ func (s *segment) Rebase(base int, address unsafe.Pointer) {
 	}
 }
 
-func (s *segment) set(base int, x slot) {
-	at := uint64(s.bases[base])
-	if at != 0 {
-		at += uint64(x.offset)
-	}
-	s.code.Set(x.place, at)
-}
+func (s *segment) set(base int, x slot) { s.code.Point(x.place, s.bases[base], x.offset) }
 
 // Resize evaluates the words and offsets that depend on lengths.
 func (s *segment) Resize(length func(symbol string) (int, bool)) error {
@@ -142,5 +156,9 @@ func (s *segment) Bytes() int { return s.code.Bytes() }
 // Free releases the memory.
 func (s *segment) Free() {
 	s.code.Free()
+	for _, b := range s.copies {
+		bindings.Free(b)
+	}
+	s.copies = nil
 	s.pinned.Unpin()
 }

@@ -64,7 +64,7 @@ func bindRange(o array.Range, b *binder) error {
 			return err
 		}
 		calls := dev.calls(c)
-		from, by, to := calls.at(start.Pointer()), calls.at(delta.Pointer()), calls.at(c.Out[0].Pointer())
+		from, by, to := calls.of(start), calls.of(delta), calls.of(c.Out[0])
 		if err := calls.add(k, nil, rangeWords(n, d), from, by, to); err != nil {
 			return err
 		}

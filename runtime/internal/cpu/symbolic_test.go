@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -116,11 +115,11 @@ func TestCopiesOfAnyLength(t *testing.T) {
 					t.Fatal(err)
 				}
 				var pin device.Pinner
-				rebase := func(base int, at unsafe.Pointer) {
-					pin.Pin(at)
-					s.Rebase(base, at)
+				rebase := func(base int, x *tensor.Tensor) {
+					pin.Pin(x.Pointer())
+					s.Rebase(base, x.Bytes())
 				}
-				rebase(1, scratch.Pointer())
+				rebase(1, scratch)
 				in := make([]*tensor.Tensor, len(tt.in))
 				for i, x := range tt.in {
 					if in[i] = x.fixed; in[i] == nil {
@@ -129,7 +128,7 @@ func TestCopiesOfAnyLength(t *testing.T) {
 							tensor.View[float32](in[i])[k] = r.Float32()
 						}
 					}
-					rebase(2+i, in[i].Pointer())
+					rebase(2+i, in[i])
 				}
 				shape := evaluated(t, tt.out, lookup)
 				if length == 3 && !slices.Equal(shape, tt.shape) {
@@ -137,7 +136,7 @@ func TestCopiesOfAnyLength(t *testing.T) {
 				}
 				y := tensor.New(tensor.F32, shape...)
 				if y.Len() > 0 {
-					rebase(2+len(in), y.Pointer())
+					rebase(2+len(in), y)
 				}
 				_, err := s.Run(nil, false)
 				pin.Unpin()

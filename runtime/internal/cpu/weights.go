@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,8 +15,8 @@ import (
 // constant is on pages that hold nothing else.
 const leastMoved = 16 << 10
 
-// CanMove reports whether the system can release the memory of constants.
-const CanMove = mapped.CanForget
+// CanMove reports whether the system can release the memory of constants, and kernels read them there.
+const CanMove = mapped.CanForget && !bindings.Apart
 
 // Weights moves constants of mapped files in and out of memory, within a budget. It moves constants
 // that kernels read in place in the file, and copies of constants that are not aligned there. The

@@ -5,7 +5,6 @@ package device
 import (
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -45,7 +44,10 @@ type Device interface {
 	// releases them.
 	Alloc(n int) []byte
 	Free(b []byte)
-	// Aligned returns t if its elements are aligned for the device, else a copy that the device
+	// InPlace reports whether commands can read the elements of t where they are, or, if they are
+	// copied as bytes, its bytes.
+	InPlace(t *tensor.Tensor, bytes bool) bool
+	// Aligned returns t if commands can read its elements where they are, else a copy that the device
 	// keeps.
 	Aligned(t *tensor.Tensor) (*tensor.Tensor, error)
 	// Weights returns the constants that move in and out of memory; nil if all stay.
@@ -69,8 +71,8 @@ type Flag interface {
 
 // Segment holds commands that run in order. Only one run may be in progress at a time.
 type Segment interface {
-	// Rebase sets the address of a base.
-	Rebase(base int, address unsafe.Pointer)
+	// Rebase sets the memory of a base. Offsets are within it, and it stays while Run runs.
+	Rebase(base int, memory []byte)
 	// Resize sets the lengths that words and offsets depend on.
 	Resize(length func(symbol string) (int, bool)) error
 	// Run runs the commands and returns how many completed. All do unless there is an error or the

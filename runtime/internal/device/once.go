@@ -219,20 +219,20 @@ func (x *once) run(step *Step) error {
 	if err != nil {
 		return err
 	}
-	s.Rebase(1, unsafe.Pointer(unsafe.SliceData(scratch)))
+	s.Rebase(1, scratch)
 	pin := Pinner{}
 	defer pin.Unpin()
 	pin.Pin(unsafe.Pointer(unsafe.SliceData(scratch)))
 	for i, t := range x.in {
 		if t != nil {
 			pin.Pin(t.Pointer())
-			s.Rebase(2+i, t.Pointer())
+			s.Rebase(2+i, t.Bytes())
 		}
 	}
 	for i, t := range x.out {
 		if t != nil {
 			pin.Pin(t.Pointer())
-			s.Rebase(2+len(x.in)+i, t.Pointer())
+			s.Rebase(2+len(x.in)+i, t.Bytes())
 		}
 	}
 	done, err := s.Run(x.Stop, false)

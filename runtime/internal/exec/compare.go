@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -168,11 +167,11 @@ func (t *trials) record(step *device.Step) error {
 		return err
 	}
 	t.segments = append(t.segments, s)
-	s.Rebase(1, unsafe.Pointer(unsafe.SliceData(scratch)))
+	s.Rebase(1, scratch)
 	for i, x := range slices.Concat(t.in, t.out) {
 		if x != nil {
 			t.pinned.Pin(x.Pointer())
-			s.Rebase(2+i, x.Pointer())
+			s.Rebase(2+i, x.Bytes())
 		}
 	}
 	return nil

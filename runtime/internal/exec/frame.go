@@ -60,8 +60,8 @@ func (f *frame) setUp(pl *plan.Plan) error {
 		if err != nil {
 			return err
 		}
-		s.Rebase(plan.BaseArena, unsafe.Pointer(unsafe.SliceData(f.arena)))
-		s.Rebase(plan.BaseScratch, unsafe.Pointer(unsafe.SliceData(f.scratch)))
+		s.Rebase(plan.BaseArena, f.arena)
+		s.Rebase(plan.BaseScratch, f.scratch)
 		f.segments[i] = s
 	}
 	f.fixed = make([]*tensor.Tensor, len(pl.Slots))
@@ -184,7 +184,7 @@ func (f *frame) readdressAt(id int, memory []byte) {
 	base := f.plan.Slots[id].Base
 	for _, s := range f.segments {
 		if s != nil {
-			s.Rebase(base, unsafe.Pointer(unsafe.SliceData(memory)))
+			s.Rebase(base, memory)
 		}
 	}
 }

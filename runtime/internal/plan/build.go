@@ -24,7 +24,7 @@ type builder struct {
 	*Plan
 	todo   []inferred
 	expose map[int]bool
-	moving map[int]*tensor.Tensor // by id: aligned copies of constants that move in and out of memory
+	moving map[int]*tensor.Tensor // by id: copies of constants that commands read in their place
 	all    []*Node                // the nodes that the stage begins with
 }
 
@@ -311,13 +311,15 @@ func (b *builder) binding(x *inferred) *device.Binding {
 	return d
 }
 
-// align aligns constants that a step reads. Constants in a mapped file may be unaligned.
+// align places constants that a step reads where commands can read them. Constants in a mapped file may
+// be unaligned.
 func (b *builder) align(x *inferred, step *device.Step) error {
 	if x.isOffloaded() {
 		return nil
 	}
 	for i, id := range x.In {
-		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Scatters(i) {
+		if id < 0 || b.values[id].Const == nil || step.Drops(i) || b.moving[id] != nil ||
+			b.Program.device.InPlace(b.values[id].Const, step.Scatters(i)) {
 			continue
 		}
 		if err := b.alignConst(id); err != nil {
@@ -327,15 +329,18 @@ func (b *builder) align(x *inferred, step *device.Step) error {
 	return nil
 }
 
+// alignConst makes commands read a copy of a constant, unless they can read it where it is. If the
+// constant is aligned or moves, nodes that follow see the original.
 func (b *builder) alignConst(id int) error {
-	if b.values[id].Const == nil || b.values[id].Const.IsAligned() {
+	from := b.values[id].Const
+	if from == nil || b.Program.device.InPlace(from, false) {
 		return nil
 	}
-	t, err := b.Program.device.Aligned(b.values[id].Const)
+	t, err := b.Program.device.Aligned(from)
 	if err != nil {
 		return err
 	}
-	if w := b.Program.device.Weights(); w != nil && w.Takes(t.Bytes()) > 0 {
+	if w := b.Program.device.Weights(); from.IsAligned() || w != nil && w.Takes(t.Bytes()) > 0 {
 		b.moving[id] = t
 		return nil
 	}

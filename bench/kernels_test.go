@@ -1,0 +1,3 @@
+package bench
+
+import _ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo

@@ -1,0 +1,3 @@
+package bindings_test
+
+import _ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo

@@ -1,0 +1,3 @@
+package nacre_test
+
+import _ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo

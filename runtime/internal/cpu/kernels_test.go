@@ -1,0 +1,3 @@
+package cpu
+
+import _ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo
