@@ -102,15 +102,20 @@ func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	failed := c.compare(ctx, chosen)
-	return finish(c.finished(), o.Out, failed)
+	return finish(c.finished(), o, failed)
 }
 
-// finish prints the tables. If a folder is given, it writes them there.
-func finish(r *report.Results, folder string, failed int) error {
+// finish prints the tables. If a folder is given, it writes them there. Results in Node have a name
+// of their own.
+func finish(r *report.Results, o options, failed int) error {
 	text := r.Text()
 	fmt.Print(text)
-	if folder != "" {
-		if err := report.WriteTables(folder, r.Date+"-"+strings.TrimSuffix(r.Commit, "+"), r, text); err != nil {
+	if o.Out != "" {
+		name := r.Date + "-" + strings.TrimSuffix(r.Commit, "+")
+		if o.node != "" {
+			name += "-node"
+		}
+		if err := report.WriteTables(o.Out, name, r, text); err != nil {
 			return err
 		}
 	}

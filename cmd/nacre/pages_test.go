@@ -24,6 +24,7 @@ var pages = map[string]map[string]func(t *testing.T) string{
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
 	"FORMATS.md":   {"formats": formatsBlock, "limits": limitsBlock, "emitted": emittedBlock},
 	"SERVING.md":   {"serving": servingBlock},
+	"WEB.md":       {"node": nodeBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
 }
 
@@ -247,6 +248,28 @@ func blocksBlock(t *testing.T) string {
 		}
 	}
 	fmt.Fprintf(&b, "%s\n%s\n%s\n%s\n", names, strings.Repeat("|---", strings.Count(names, "|")-1)+"|", rates[0], rates[1])
+	return b.String()
+}
+
+// nodeBlock returns the networks in the newest results of scripts/bench-node.sh.
+func nodeBlock(t *testing.T) string {
+	list, err := filepath.Glob(filepath.Join("..", "..", "bench", "results", "*-node.json"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no results in Node: %v", err)
+	}
+	path := slices.Max(list)
+	r, err := measured.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Speed on one thread over %s, both in %s; above 1 Nacre is faster. `scripts/bench-node.sh` "+
+		"[measured](bench/results/%s.txt) it on an %s.\n\n| network | best runs | medians |\n|---|---|---|\n",
+		r.Peers[0], strings.TrimSuffix(r.Peers[1], ", which runs both as WebAssembly"),
+		strings.TrimSuffix(filepath.Base(path), ".json"), r.CPU)
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f |\n", row.Name, row.Best(), row.Median())
+	}
 	return b.String()
 }
 
