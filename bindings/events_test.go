@@ -5,7 +5,6 @@ package bindings
 import (
 	"syscall/js"
 	"testing"
-	"time"
 )
 
 // TestEvents works for a while without a break but pauses. An event that came before is handled by
@@ -18,10 +17,7 @@ func TestEvents(t *testing.T) {
 	})
 	defer f.Release()
 	js.Global().Call("setTimeout", f, 0)
-	for begin := time.Now(); time.Since(begin) < 4*round && !handled; {
+	for !handled {
 		pause()
-	}
-	if !handled {
-		t.Error("no event was handled")
 	}
 }

@@ -64,9 +64,6 @@ type Sentence struct {
 // MaxText is the most characters of a text.
 const MaxText = 100_000
 
-// maxSentence is the most characters that are spoken at once. Longer sentences are cut.
-const maxSentence = 400
-
 // pause is the silence between sentences, as Piper has it.
 const pause = 200 * time.Millisecond
 
@@ -156,7 +153,7 @@ func (v *Voice) task(ctx context.Context, text string, o *SpeakOptions) (*task, 
 	if q.speaker, err = speakerOf(v.engine.speakers(), o.Speaker); err != nil {
 		return nil, err
 	}
-	return &task{v, text, cut(text, phonemes.Sentences(text)), o, q}, nil
+	return &task{v, text, phonemes.Sentences(text), o, q}, nil
 }
 
 // checkText checks a text.

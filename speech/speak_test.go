@@ -247,28 +247,3 @@ func TestConverterFails(t *testing.T) {
 		}
 	}
 }
-
-// TestCut cuts long sentences.
-func TestCut(t *testing.T) {
-	long := strings.Repeat("word ", 100)
-	for _, c := range []struct{ text, first string }{
-		{"short", "short"},
-		{strings.Repeat("x", maxSentence), strings.Repeat("x", maxSentence)},
-		{strings.Repeat("語", maxSentence+1), strings.Repeat("語", maxSentence)},
-		{long[:300] + "a, " + long, long[:300] + "a,"},
-		{long, long[:maxSentence]},
-		{strings.Repeat("x", 300) + "、" + strings.Repeat("x", 300), strings.Repeat("x", 300) + "、"},
-	} {
-		list := cut(c.text, []phonemes.Span{{From: 0, To: len(c.text)}})
-		at := 0
-		for _, s := range list {
-			if s.From != at || s.To <= s.From {
-				t.Errorf("%.20q is cut into %v", c.text, list)
-			}
-			at = s.To
-		}
-		if at != len(c.text) || c.text[:list[0].To] != c.first {
-			t.Errorf("%.20q begins with %d bytes, want %d", c.text, list[0].To, len(c.first))
-		}
-	}
-}

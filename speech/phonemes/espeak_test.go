@@ -86,12 +86,8 @@ func TestProgram(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	if _, err := script("while :; do :; done").Phonemes(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
-	}
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("the program ends after %v", d)
 	}
 	if got, err := script("echo x; echo y").Phonemes(t.Context(), "a, b, c."); err != nil || got != "x y, x y, x y." {
 		t.Errorf("%q %v", got, err)

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/speech/phonemes/internal/spoken"
@@ -169,20 +168,6 @@ func TestAgainstEspeak(t *testing.T) {
 		if rate > c.bound || rate < c.lowest {
 			t.Errorf("%s: %.2f %%, expected are %.1f to %.1f %%", c.name, rate, c.lowest, c.bound)
 		}
-	}
-}
-
-// TestSpeed bounds the time of 1,000 sentences generously: a slow machine takes a fifth of it.
-func TestSpeed(t *testing.T) {
-	texts := sentences(t)
-	begin := time.Now()
-	for _, text := range texts {
-		if _, err := English().Phonemes(context.Background(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if d := time.Since(begin); d > 2*time.Second {
-		t.Errorf("1,000 sentences take %v", d)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -99,7 +98,6 @@ func hostile() map[string]string {
 
 func TestHostile(t *testing.T) {
 	for name, text := range hostile() {
-		begin := time.Now()
 		checkSpans(t, text)
 		for _, c := range clauses(text) {
 			if c.text == "" {
@@ -109,9 +107,6 @@ func TestHostile(t *testing.T) {
 		got, err := English().Phonemes(t.Context(), text)
 		if err != nil || !utf8.ValidString(got) {
 			t.Errorf("%s: %v", name, err)
-		}
-		if d := time.Since(begin); d > 10*time.Second {
-			t.Errorf("%s takes %v", name, d)
 		}
 	}
 }
