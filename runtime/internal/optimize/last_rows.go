@@ -83,7 +83,8 @@ type rowCutter struct {
 	*matcher
 	readers map[string][]*graph.Node // nil for bodies
 	cutters map[*graph.Node]bool     // nodes that take the last row of an output of the graph
-	rowwise map[*graph.Node]bool     // cutters, and nodes of which only the last row is needed
+	rowwise map[*graph.Node]bool     // cutters, and nodes of which only last rows are needed
+	split   map[*graph.Node]*split   // by rowwise node of which the last row of each sequence is needed
 	last    map[string]bool          // outputs of the latter
 	cuts    map[string]string        // by value: the name of its last row
 }
@@ -91,7 +92,7 @@ type rowCutter struct {
 func newRowCutter(s *Scope) *rowCutter {
 	return &rowCutter{
 		matcher: newMatcher(s), readers: map[string][]*graph.Node{}, cutters: map[*graph.Node]bool{},
-		rowwise: map[*graph.Node]bool{},
+		rowwise: map[*graph.Node]bool{}, split: map[*graph.Node]*split{},
 		last:    map[string]bool{}, cuts: map[string]string{},
 	}
 }
@@ -133,6 +134,7 @@ func (r *rowCutter) look(n *graph.Node) {
 	if r.rowwise[n] || len(r.rows(n)) == 0 {
 		return
 	}
+	var readers []*graph.Node
 	for _, name := range n.Outputs {
 		if r.isOutput(name) {
 			return
@@ -141,7 +143,11 @@ func (r *rowCutter) look(n *graph.Node) {
 			if !r.rowwise[reader] || !r.onlyRows(reader, name) {
 				return
 			}
+			readers = append(readers, reader)
 		}
+	}
+	if !r.enter(n, readers) {
+		return
 	}
 	r.rowwise[n] = true
 	for _, name := range n.Outputs {
@@ -172,6 +178,10 @@ func (r *rowCutter) rewrite(n *graph.Node) {
 		}
 		return
 	}
+	if s := r.split[n]; s != nil && s.node == n {
+		r.edit.Replace[n] = r.join(s)
+		return
+	}
 	by := *n
 	by.Inputs = slices.Clone(n.Inputs)
 	var nodes []*graph.Node
@@ -182,7 +192,11 @@ func (r *rowCutter) rewrite(n *graph.Node) {
 		}
 		if r.cuts[x] == "" {
 			r.cuts[x] = r.fresh(x)
-			nodes = append(nodes, r.slice(x, r.cuts[x]))
+			if s := r.split[n]; s != nil {
+				nodes = append(nodes, r.cutSplit(s, x, r.cuts[x])...)
+			} else {
+				nodes = append(nodes, r.slice(x, r.cuts[x]))
+			}
 		}
 		by.Inputs[i] = r.cuts[x]
 	}
@@ -196,6 +210,9 @@ func (r *rowCutter) rows(n *graph.Node) []int {
 	}
 	if !r.bound[n] {
 		return nil
+	}
+	if r.splits(n) {
+		return []int{0}
 	}
 	out, ok := r.rank(n.Outputs[0])
 	if !ok || out < 2 {

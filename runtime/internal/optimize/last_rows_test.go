@@ -82,7 +82,7 @@ var rowCases = []string{
 	"y = Reciprocal(x)", "y = Relu(x)", "y = Selu(x)", "y = Sigmoid(x)", "y = Softplus(x)", "y = Softsign(x)", "y = Sqrt(x)", "y = Sub(x, z)",
 	"y = SwiGLU-28(x, z)", "y = Swish-24(x)", "y = Tanh(x)", "y = ThresholdedRelu(x)", "y = Where(positive, x, z)", "y = com.microsoft.BiasGelu-1(x, v)",
 	"y = com.microsoft.FastGelu-1(x, v)", "y = com.microsoft.Gelu-1(x)", "y = com.microsoft.QuickGelu-1(x)",
-	"y = BitShift-11(bits, bits) direction=\"LEFT\"", "y = BitCast-26(x) to=6", "y = Mod-13(x, z) fmod=1",
+	"y = nacre.WidenedGemm-1(flat, half, v)", "y = BitShift-11(bits, bits) direction=\"LEFT\"", "y = BitCast-26(x) to=6", "y = Mod-13(x, z) fmod=1",
 }
 
 const rowOperands = `
@@ -93,6 +93,7 @@ in positive bool[batch,tokens,8]
 in bits uint8[batch,tokens,8]
 const w float32[8,8] 1 -2 3 0.5 0.25 -1 2
 const v float32[8] 1 -2 3
+const half float16[8,8] 1 -2 3 0.5 0.25 -1 2
 const one float32[] 1
 const single float32[1,1,8] 0.1
 const codes uint8[8,1,8] 17 250 3 99 128
@@ -194,6 +195,15 @@ func plainCase(row *op.Row) string {
 	return fmt.Sprintf("y = %s-%d(%s)", name, since, strings.Join(inputs[:row.Arity(since).In[0]], ", "))
 }
 
+const rowShapes = `const parts int64[2] 1
+const yes bool[] 1
+const w4 float32[8,4] 1 -1 2
+const eight int64[1] 8
+const flatten int64[2] -1 8
+const sequences int64[3] 2 -1 8
+const pairs int64[3] -1 2 8
+`
+
 func TestLastRows(t *testing.T) {
 	for _, c := range []struct {
 		name, lines string
@@ -217,11 +227,16 @@ func TestLastRows(t *testing.T) {
 		{"softmax of an old version", "y = Softmax-12(x) axis=2\nout y", []string{"y"}, nil},
 		{"a transposed operand", "y = Gemm(flat, flat) transA=1\nout y", []string{"y"}, nil},
 		{"split of rows", "a, b = Split(x, parts) axis=0\ny = Relu(b)\nout y", []string{"y"}, []string{"b"}},
+		{"rows of sequences", "f = Reshape(x, flatten)\na = Relu(f)\nb = Gemm(a, w, v)\nc = Add(b, f)\ny = Reshape(c, sequences)\nout y", []string{"y"}, []string{"f_5", "sequences"}},
+		{"rows of sequences with unlike columns", "f = Reshape(x, flatten)\na = Gemm(f, w4)\nb = Gemm(a, w4) transB=1\nc = Reshape(b, sequences)\ny = Tanh(c)\nout y", []string{"y"}, []string{"f_5", "sequences"}},
+		{"rows of sequences behind an extent that is computed", "s = Shape-15(x) end=2\nshape = Concat(s, eight) axis=0\nf = Reshape(x, flatten)\na = Gemm(f, w)\ny = Reshape(a, shape)\nout y", []string{"y"}, []string{"f_5", "shape"}},
+		{"sequences of two rows", "f = Reshape(x, flatten)\na = Gemm(f, w)\nb = Reshape(a, pairs)\ny = Relu(b)\nout y", []string{"y"}, []string{"f_5", "pairs"}},
+		{"rows of sequences that are needed whole", "f = Reshape(x, flatten)\na = Gemm(f, w)\ny = Reshape(a, sequences)\nu = ReduceSum(a)\nout y u", []string{"y"}, nil},
 		{"a body", "a = Relu(x)\nc = If(yes) then_branch={\nb = Exp(a)\nout b\n} else_branch={\nb = Neg(a)\nout b\n}\ny = MatMul(a, w)\nout y c", []string{"y"}, []string{"a"}},
 		{"a body reads the output", "y = Relu(x)\nc = If(yes) then_branch={\nb = Exp(y)\nout b\n} else_branch={\nb = Neg(y)\nout b\n}\nout y c", []string{"y"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			source := rowOperands + "const parts int64[2] 1\nconst yes bool[] 1\n" + c.lines
+			source := rowOperands + rowShapes + c.lines
 			for _, rows := range []int{3, 1} {
 				cut, _ := cutsOf(lastRowsOf(t, source, rows, c.outputs...))
 				if !slices.Equal(cut, c.cut) {

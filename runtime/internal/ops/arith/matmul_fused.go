@@ -156,6 +156,6 @@ var fusedProductRows = []op.Row{
 	{Domain: kit.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
 	{Domain: kit.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, New: newTransposeMatMul},
 	{Domain: kit.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newFusedGemm},
-	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, Work: GemmWork, New: newWidenedGemm},
+	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newWidenedGemm},
 	{Domain: kit.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, New: newMatMulBias},
 }
