@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -188,6 +189,7 @@ func (f *generateFlags) ids() ([]int32, error) {
 }
 
 func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
+	start := time.Now()
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: text != nil}
+	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: text != nil, start: start}
 	return w.all(ctx, g, prompt, f.count, f.choice(files, &o, len(prompt)))
 }
 

@@ -16,6 +16,7 @@ type writer struct {
 	stdout, stderr io.Writer
 	json           bool // one line for each continuation
 	text           bool // there is a tokenizer
+	start          time.Time
 }
 
 // continuation is one line of --json.
@@ -38,13 +39,17 @@ func (w *writer) all(
 			err = stopped
 		}
 	}()
+	if err := g.Warm(ctx, len(prompt), s); err != nil {
+		return err
+	}
 	start := time.Now()
+	ready := start.Sub(w.start)
 	first, err := g.Start(ctx, prompt, s)
 	if err != nil {
 		return err
 	}
 	defer first.Close()
-	printable.Fprintf(w.stderr, "prompt: %s\n", speed(len(prompt), time.Since(start)))
+	printable.Fprintf(w.stderr, "prompt: %s; the model was ready after %v\n", speed(len(prompt), time.Since(start)), ready.Round(time.Millisecond))
 	if count == 1 {
 		return w.one(ctx, first, 0, len(prompt))
 	}

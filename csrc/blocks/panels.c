@@ -9,7 +9,7 @@
 enum {
     PANELS_GRAIN = 1 << 17,  // least multiply-adds of a piece for a thread
     PANELS_FEW = 24,         // rows up to which decoding panels to memory does not pay
-    PANELS_ROWS = 120,       // rows at a time, a multiple of every group: second-level cache
+    PANELS_ROWS = 144,       // rows at a time, a multiple of every group: second-level cache
     PANELS_WORDS = sizeof(nacre_block_panels_words) / 8,
     PANELS_OPERANDS = 6
 };
@@ -85,7 +85,8 @@ typedef struct {
 } panels_rows;
 
 static panels_rows panels_rows_of(const panels_product *g, void *x) {
-    panels_rows l = {.g = g, .rows = nacre_min(g->m, PANELS_ROWS), .x = x};
+    panels_rows l = {.g = g, .x = x};
+    l.rows = nacre_min(g->m, nacre_round_up(nacre_ceil_div(g->m, nacre_max(1, nacre_ceil_div(g->m, PANELS_ROWS))), g->impl->most));
     l.each = g->whole * panels_each(g, &g->form) + panels_each(g, &g->last);
     l.columns = nacre_round_up(nacre_max(1, PANELS_GRAIN / nacre_max(1, l.rows * g->k)), g->impl->lanes);
     return l;
