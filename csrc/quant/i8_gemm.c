@@ -231,12 +231,49 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
     nacre_i8_end(impl);
 }
 
-// Fetches the lines that the epilogue of a block writes, while its sums are computed.
-static void i8_prefetch_block(const nacre_i8_finish *f) {
-    const size_t size = i8_result_size(f->type);
-    for (size_t i = 0; i < f->m; i++) {
-        const char *const row = (const char *)f->c + i * f->ldc * size;
-        for (size_t at = 0; at < f->n * size; at += 64) __builtin_prefetch(row + at, 1, 2);
+// Fetches the lines of m rows that are written once their sums are computed.
+static void i8_prefetch_rows(const void *c, size_t step, size_t m, size_t bytes) {
+    for (const char *row = c; m > 0; m--, row += step) {
+        for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 1, 2);
+    }
+}
+
+// What is added to the sums of a product whose rows have one zero point, and whose columns, too: a
+// number for each row and one for each column.
+typedef struct {
+    int there;
+    uint32_t a_zero, b_zero;  // of a' and b'
+} i8_outer;
+
+static int i8_same(size_t n, const int32_t *v) {
+    for (size_t i = 1; i < n; i++) {
+        if (v[i] != v[0]) return 0;
+    }
+    return 1;
+}
+
+// Returns what is added to the int32 results of n columns, and whether it has this form.
+static i8_outer i8_outer_of(const i8_plan *p, const nacre_i8_finish *f, size_t n) {
+    const int there = p->g->impl->whole != NULL && f->type == NACRE_DTYPE_i32 && p->g->m > 0 && (f->bias == NULL || f->bias_row == 0 || f->bias_col == 0);
+    if (!there || !i8_same(n, f->b_zero) || (f->a_zero != NULL && !i8_same(p->g->m, f->a_zero))) return (i8_outer){0};
+    return (i8_outer){1, f->a_zero == NULL ? 0 : (uint32_t)f->a_zero[0] + f->a_shift, (uint32_t)f->b_zero[0] + f->b_shift};
+}
+
+// Sets what is added to n columns from column j on.
+static void i8_outer_columns(const i8_outer *o, const nacre_i8_finish *f, size_t j, size_t n, int32_t *col) {
+    for (size_t l = 0; l < n; l++) {
+        uint32_t v = o->a_zero == 0 ? 0 : -o->a_zero * (uint32_t)f->b_sums[j + l];
+        if (f->bias != NULL && f->bias_row == 0) v += (uint32_t)f->bias[(j + l) * f->bias_col];
+        col[l] = (int32_t)v;
+    }
+}
+
+// Sets what is added to m rows from row i on.
+static void i8_outer_rows(const i8_outer *o, const nacre_i8_finish *f, size_t i, size_t m, int32_t *row) {
+    for (size_t l = 0; l < m; l++) {
+        uint32_t v = -((uint32_t)f->a_sums[i + l] - (uint32_t)f->k * o->a_zero) * o->b_zero;
+        if (f->bias != NULL && f->bias_row != 0) v += (uint32_t)f->bias[(i + l) * f->bias_row];
+        row[l] = (int32_t)v;
     }
 }
 
@@ -251,21 +288,32 @@ static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size
     const nacre_i8_gemm_impl *const impl = p->g->impl;
     const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth;
     const size_t portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
-    int32_t sums[NACRE_I8_TILE];
+    const size_t next_step = nacre_ceil_div(portion, nacre_max(1, groups));
+    const i8_outer outer = i8_outer_of(p, f, n);
+    int32_t sums[NACRE_I8_TILE], row[NACRE_I8_ROWS], col[NACRE_I8_TILE];
     nacre_i8_begin(impl);
     for (size_t j = 0; j < n; j += impl->nr, b += panel) {
+        const int whole = outer.there && n - j >= impl->nr;
         const uint8_t *next = b + panel;
-        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
+        if (whole) i8_outer_columns(&outer, f, j, impl->nr, col);
+        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows, next += portion) {
+            const uint8_t *const rows = a + i * p->depth * impl->a_bytes;
+            if (whole && i1 - i >= p->rows) {
+                int32_t *const c = (int32_t *)f->c + i * f->ldc + j;
+                i8_prefetch_rows(c, f->ldc * sizeof *c, p->rows, impl->nr * sizeof *c);
+                i8_outer_rows(&outer, f, i, p->rows, row);
+                impl->whole(groups, p->rows, rows, b, row, col, c, f->ldc, next, next_step);
+                continue;
+            }
             nacre_i8_finish t = i8_finish_at(f, i, j);
+            const size_t size = i8_result_size(f->type);
             t.m = nacre_min(p->rows, i1 - i);
             t.n = nacre_min(impl->nr, n - j);
             t.sums = sums;
             t.sums_row = impl->nr;
-            i8_prefetch_block(&t);
-            impl->tile(groups, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next,
-                       nacre_ceil_div(portion, nacre_max(1, groups)));
+            i8_prefetch_rows(t.c, t.ldc * size, t.m, t.n * size);
+            impl->tile(groups, p->rows, t.n, rows, b, sums, next, next_step);
             impl->finish(&t);
-            next += portion;
         }
     }
     nacre_i8_end(impl);

@@ -88,6 +88,10 @@ typedef struct {
     // It prefetches next_step bytes from next for each group.
     void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next,
                  size_t next_step);
+    // Sets c[i*ldc + j] for i < m and all columns of a tile to row[i] + col[j] plus these products, and
+    // prefetches as tile does. NULL if it is no faster than tile and finish.
+    void (*whole)(size_t groups, size_t m, const void *a, const uint8_t *b, const int32_t *row, const int32_t *col, int32_t *c, size_t ldc,
+                  const uint8_t *next, size_t next_step);
     // If they are not NULL, a thread calls begin before a run of tiles, and end after it.
     void (*begin)(void), (*end)(void);
     // Computes the same for one row and NACRE_I8_WIDE panels of b, step bytes apart: sums[p*nr +

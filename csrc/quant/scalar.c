@@ -101,7 +101,7 @@ static void i8_gemm_row_scalar(size_t groups, const void *a, const uint8_t *b, s
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
     static const nacre_i8_gemm_impl impl = {
-        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, NULL, NULL, i8_gemm_row_scalar, OWN(line), OWN(finish),
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, NULL, NULL, NULL, i8_gemm_row_scalar, OWN(line), OWN(finish),
             OWN(to_floats), OWN(to_integers),
     };
     return &impl;
