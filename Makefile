@@ -4,7 +4,8 @@
 
 demo: ## build the command and read the pictures it carries
 	@scripts/check-tools.sh
-	go build -o nacre ./cmd/nacre
+	@echo 'go build -o nacre ./cmd/nacre   (the first time it compiles the kernels, for one to three minutes, and prints nothing)'
+	@go build -o nacre ./cmd/nacre
 	@./nacre demo
 
 build: web ## the command with the page, as ./nacre

@@ -121,30 +121,19 @@ func (r *Results) missed(out io.Writer) {
 	}
 }
 
-// perLine is the number of networks in a line of Markdown.
-const perLine = 4
-
-// Markdown returns the ratios of the best runs of networks, several networks in a line. They are
-// for one thread and, unless the machine was busy, for two.
+// Markdown returns the ratios of the best runs of networks, one in a line, by name. They are for one
+// thread and, unless the machine was busy, for two.
 func (r *Results) Markdown() string {
-	var cells []string
+	var lines []string
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Group == Networks && row.Threads == 1 {
 			two := 0.0
 			if other := r.Find(row.Name, 2); other != nil && !r.Busy() {
 				two = other.Best()
 			}
-			cells = append(cells, fmt.Sprintf("%s | %s | %s", row.Name, optional("%.2f", row.Best()), optional("%.2f", two)))
+			lines = append(lines, fmt.Sprintf("| %s | %s | %s |\n", row.Name, optional("%.2f", row.Best()), optional("%.2f", two)))
 		}
 	}
-	var b strings.Builder
-	b.WriteString("|" + strings.Repeat(" network | 1 | 2 |", perLine) + "\n|" + strings.Repeat("---|---|---|", perLine) +
-		"\n")
-	for line := range slices.Chunk(cells, perLine) {
-		for len(line) < perLine {
-			line = append(line, " | | ")
-		}
-		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
-	}
-	return b.String()
+	slices.Sort(lines)
+	return "| network | one thread | two threads |\n|---|---|---|\n" + strings.Join(lines, "")
 }

@@ -1,8 +1,36 @@
-// Package op gives nodes their meaning. An operator is one Row: its name and versions, its element
-// types, its memory rules, and a constructor that reads a node's attributes. Nothing else defines
-// the meaning of an operator. The package is for programs that bring operators of their own. A file
-// that defines an operator has, in this order, attributes, shape rule, execution, rows. Package
-// standard has the operators of the standards.
+// Package op says how operators are written.
+//
+// # Writing an operator
+//
+// An operator is a type with two methods, and a Row that describes it. Infer says which types and
+// extents the outputs have; Run, of a Runner, computes them:
+//
+//	type double struct{}
+//
+//	func (double) Infer(c *op.Infer) error { c.Set(0, c.In[0].DType, c.In[0].Dims); return nil }
+//
+//	func (double) Run(c *op.Run) error {
+//		y := tensor.View[float32](c.Out[0])
+//		for i, x := range tensor.View[float32](c.In[0]) {
+//			y[i] = 2 * x
+//		}
+//		return nil
+//	}
+//
+//	var row = op.Row{
+//		Domain: "org.example", Name: "Double", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1},
+//		Types: op.Types{tensor.F32}, New: func(*op.Node) (op.Op, error) { return double{}, nil },
+//	}
+//
+// A program registers the row beside the operators of the standards, which package standard has, and
+// gives the registry to its sessions as Options.Operators. New reads the attributes of a node; Node
+// has a method for each kind. The program examples/operator is whole.
+//
+// # Rows
+//
+// A Row has the operator's name and versions, its element types, its memory rules, and New. Nothing
+// else defines the meaning of an operator. The package is for programs that bring operators of their
+// own. A file that defines an operator has, in this order, attributes, shape rule, execution, rows.
 package op
 
 import (
