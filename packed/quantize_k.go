@@ -5,7 +5,7 @@ import "encoding/binary"
 var (
 	gridQ3K = grouped{low: -32, high: 31, reach: 1, weighed: 2,
 		tries: []float32{-5.2, -4.8, -4.5, -4.2, -4, -3.8, -3.6, -3.4, -3.2, -3, 2.8, 3, 3.2, 3.4, 3.7, 4}}
-	gridQ6K   = grouped{low: -128, high: 127, reach: 2, weighed: 6, tries: []float32{-32, -31.5}}
+	gridQ6K   = grouped{low: -128, high: 127, reach: 2, weighed: 5, tries: []float32{-32, -31.5}}
 	gridIQ4XS = grouped{low: -32, high: 31, reach: 1, weighed: 2,
 		tries: []float32{-131, -127, -122, -117, -112, -106, -98, 100, 107, 112, 117, 122, 128}}
 

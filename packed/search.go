@@ -30,7 +30,7 @@ type Search struct {
 	// If Reach is positive, Compute looks for whole numbers in place of tries: those within Reach of
 	// Whole, from Least to Most, with which the scale Unit*Whole leaves the least error. Of each
 	// lane, Inverse has the inverse scale of the whole number 1. Whole gets the numbers, and Sums
-	// their sums.
+	// their sums, the first row of which is zeros.
 	Reach       int
 	Least, Most float32
 	Unit, Whole [Lanes]float32
@@ -78,7 +78,7 @@ func (s *Search) wholes() {
 				continue
 			}
 			s.Whole[l], loss[l] = tried[l], e
-			sums[l], sums[Lanes+l], sums[2*Lanes+l] = s.Sums[l], s.Sums[Lanes+l], s.Sums[2*Lanes+l]
+			sums[Lanes+l], sums[2*Lanes+l] = s.Sums[Lanes+l], s.Sums[2*Lanes+l]
 		}
 	}
 	copy(s.Sums[:], sums[:])
@@ -142,19 +142,23 @@ func (s *searcher) load(l int, x, w []float32) {
 	var sum, weight float32
 	low, high := int32(math.MaxInt32), int32(math.MinInt32) // as ordered integers, without branches
 	to := s.X[l:]
-	for e, v := range x {
-		to[e*Lanes] = v
-		sum += v
-		n := ordered(v)
-		low, high = min(low, n), max(high, n)
-	}
-	weight = float32(len(x))
-	if w != nil {
-		to, sum, weight, w = s.W[l:], 0, 0, w[:len(x)]
+	if w == nil {
+		weight = float32(len(x))
 		for e, v := range x {
-			to[e*Lanes] = w[e]
+			to[e*Lanes] = v
+			sum += v
+			n := ordered(v)
+			low, high = min(low, n), max(high, n)
+		}
+	} else {
+		weights := s.W[l:]
+		w = w[:len(x)]
+		for e, v := range x {
+			to[e*Lanes], weights[e*Lanes] = v, w[e]
 			weight += w[e]
 			sum += float32(w[e] * v)
+			n := ordered(v)
+			low, high = min(low, n), max(high, n)
 		}
 	}
 	s.moments[l] = moments{w: weight, x: sum}

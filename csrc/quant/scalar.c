@@ -66,7 +66,9 @@ void nacre_f32_whole__scalar(size_t size, size_t reach, float low, float high, c
             const float e = a * (a * wqq - 2 * wqx);
             if (!(e < loss[l])) continue;
             whole[l] = n[l], loss[l] = e;
-            for (size_t i = l; i < 3 * NACRE_SEARCH_LANES; i += NACRE_SEARCH_LANES) sums[i] = found[i];
+            sums[l] = 0;
+            sums[NACRE_SEARCH_LANES + l] = wqq;
+            sums[2 * NACRE_SEARCH_LANES + l] = wqx;
         }
     }
 }

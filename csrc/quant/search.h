@@ -24,7 +24,8 @@ typedef void nacre_f32_search_fn(size_t size, size_t tries, float low, float hig
 // most, with which codes of x leave the least error. The sums are f32_search's with an inverse scale
 // of inverse / n, or 0 for n = 0, and without shifts. The loss is a * (a * sum(w*q*q) - 2 *
 // sum(w*q*x)) with the scale a = unit * n. Numbers are tried from whole upwards, then downwards, and
-// the first of those with the least loss replaces whole. sums gets its three rows.
+// the first of those with the least loss replaces whole. sums gets its three rows, the first of them
+// zeros. reach is positive.
 typedef void nacre_f32_whole_fn(size_t size, size_t reach, float low, float high, const float *table, const float *x,
                                 const float *w, const float *unit, const float *inverse, float least, float most,
                                 float *whole, float *sums);
