@@ -27,6 +27,7 @@ type Device struct {
 
 	mu      sync.Mutex
 	layouts map[layoutKey]layouts
+	spare   []*Recorder // free recorders
 }
 
 type layoutKey struct{ operands, push int }
@@ -67,6 +68,9 @@ func (d *Device) Close() {
 		return
 	}
 	vk.DeviceWaitIdle(d.device)
+	for _, r := range d.spare {
+		r.destroy()
+	}
 	for _, l := range d.layouts {
 		vk.DestroyPipelineLayout(d.device, handle[vk.PipelineLayout](l.pipeline), nil)
 		vk.DestroyDescriptorSetLayout(d.device, handle[vk.DescriptorSetLayout](l.set), nil)

@@ -82,6 +82,12 @@ func (*Recorder) End() error { return errNone }
 // Run returns an error: there is no Vulkan.
 func (*Recorder) Run() error { return errNone }
 
+// Submit returns an error: there is no Vulkan.
+func (*Recorder) Submit() error { return errNone }
+
+// Wait returns an error: there is no Vulkan.
+func (*Recorder) Wait() error { return errNone }
+
 // Times returns an error: there is no Vulkan.
 func (*Recorder) Times() ([]int64, error) { return nil, errNone }
 

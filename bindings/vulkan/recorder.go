@@ -5,6 +5,7 @@ package vulkan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	vk "github.com/vulkan-go/vulkan"
@@ -20,26 +21,66 @@ type Recorder struct {
 	sets     uint64 // a descriptor pool
 	queries  vk.QueryPool
 	fence    vk.Fence
-	stamps   int // of queries
+	room     recorderRoom
+	stamps   int // timestamps that may be recorded
 	stamped  int
 	err      error   // error of the calls that return none
 	empty    *Buffer // replaces operands that are left out
 }
 
-// NewRecorder returns a recorder for that many dispatches, operands in total, and timestamps.
+// recorderRoom is the dispatches, operands and timestamps that a recorder's pools have room for.
+type recorderRoom struct{ dispatches, operands, stamps int }
+
+// holds reports whether every room is at least the other's.
+func (r recorderRoom) holds(o recorderRoom) bool {
+	return r.dispatches >= o.dispatches && r.operands >= o.operands && r.stamps >= o.stamps
+}
+
+// mostSpare is the most free recorders that a device keeps.
+const mostSpare = 8
+
+// NewRecorder returns a recorder for that many dispatches, operands in total, and timestamps. It
+// reuses a freed recorder if there is one: its fence and its pools are made once and reset.
 func (d *Device) NewRecorder(dispatches, operands, timestamps int) (*Recorder, error) {
 	if timestamps > 0 && d.physical.info.Caps.TimestampBits == 0 {
 		return nil, errors.New("the device has no timestamps")
 	}
-	r := &Recorder{device: d, stamps: timestamps}
-	if err := r.make(dispatches, operands); err != nil {
-		r.Free()
+	room := recorderRoom{dispatches, max(operands, min(dispatches, 1)), timestamps}
+	r := d.spareRecorder(room)
+	var err error
+	if r == nil {
+		r = &Recorder{device: d}
+		err = r.make()
+	} else {
+		err = failedCall("vkResetCommandPool", vk.ResetCommandPool(d.device, r.pool, 0))
+	}
+	if err == nil {
+		err = r.begin(room)
+	}
+	if err != nil {
+		r.destroy()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Recorder) make(dispatches, operands int) error {
+// spareRecorder takes a free recorder, one with the given room if possible. Without one it returns
+// nil.
+func (d *Device) spareRecorder(room recorderRoom) *Recorder {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.spare)
+	if n == 0 {
+		return nil
+	}
+	at := max(slices.IndexFunc(d.spare, func(r *Recorder) bool { return r.room.holds(room) }), 0)
+	r := d.spare[at]
+	d.spare = slices.Delete(d.spare, at, at+1)
+	return r
+}
+
+// make makes the objects that do not depend on what is recorded.
+func (r *Recorder) make() error {
 	d := r.device
 	pool := vk.CommandPoolCreateInfo{SType: vk.StructureTypeCommandPoolCreateInfo,
 		QueueFamilyIndex: uint32(d.physical.family)}
@@ -64,15 +105,27 @@ func (r *Recorder) make(dispatches, operands int) error {
 		return err
 	}
 	r.fence = end
-	if dispatches > 0 {
+	return nil
+}
+
+// begin empties the pools, makes those that are too small again, and begins the recording.
+func (r *Recorder) begin(room recorderRoom) error {
+	d := r.device
+	if room.dispatches > r.room.dispatches || room.operands > r.room.operands {
+		r.freeSets()
+		r.room.dispatches, r.room.operands = room.dispatches, room.operands
 		var s helper.Status
-		if r.sets, s = d.helper.Pool(dispatches, max(operands, 1)); s != 0 {
+		if r.sets, s = d.helper.Pool(room.dispatches, room.operands); s != 0 {
 			return failed("vkCreateDescriptorPool", s)
 		}
+	} else if r.sets != 0 {
+		vk.ResetDescriptorPool(d.device, handle[vk.DescriptorPool](r.sets), 0)
 	}
-	if r.stamps > 0 {
+	if room.stamps > r.room.stamps {
+		r.freeQueries()
+		r.room.stamps = room.stamps
 		info := vk.QueryPoolCreateInfo{SType: vk.StructureTypeQueryPoolCreateInfo, QueryType: vk.QueryTypeTimestamp,
-			QueryCount: uint32(r.stamps)}
+			QueryCount: uint32(room.stamps)}
 		defer info.Free()
 		var queries vk.QueryPool
 		if err := failedCall("vkCreateQueryPool", vk.CreateQueryPool(d.device, &info, nil, &queries)); err != nil {
@@ -80,6 +133,7 @@ func (r *Recorder) make(dispatches, operands int) error {
 		}
 		r.queries = queries
 	}
+	r.stamps, r.stamped, r.err = room.stamps, 0, nil
 	begin := vk.CommandBufferBeginInfo{SType: vk.StructureTypeCommandBufferBeginInfo}
 	defer begin.Free()
 	if err := failedCall("vkBeginCommandBuffer", vk.BeginCommandBuffer(r.commands, &begin)); err != nil {
@@ -181,8 +235,8 @@ func (r *Recorder) Fill(dst *Buffer, at, n int, word uint32) {
 	vk.CmdFillBuffer(r.commands, dst.buffer, vk.DeviceSize(at), vk.DeviceSize(n), word)
 }
 
-// Barrier makes the writes of earlier shaders and copies visible to later ones and to the host.
-func (r *Recorder) Barrier() { r.device.helper.Barrier(bits(r.commands)) }
+// Barrier makes the writes of earlier shaders and copies visible to later ones.
+func (r *Recorder) Barrier() { r.device.helper.Barrier(bits(r.commands), false) }
 
 // Timestamp records the time at which all commands recorded before it have ended.
 func (r *Recorder) Timestamp() {
@@ -194,24 +248,36 @@ func (r *Recorder) Timestamp() {
 	r.stamped++
 }
 
-// End ends the recording. It also returns the errors of copies, fills and timestamps.
+// End ends the recording. Writes of shaders and copies are visible to the host after a run, and to
+// commands that are submitted later. End also returns the errors of copies, fills and timestamps.
 func (r *Recorder) End() error {
+	r.device.helper.Barrier(bits(r.commands), true)
 	err := failedCall("vkEndCommandBuffer", vk.EndCommandBuffer(r.commands))
 	r.device.instance.check()
 	r.err = errors.Join(r.err, err)
 	return r.err
 }
 
-// The duration of a wait, and the number of waits after which a device counts as hung.
+// The duration of a wait, the number of waits after which a device counts as hung, and the duration
+// of polling before. A wait wakes the process up later than a poll sees the end.
 const (
 	waitTime  = 1e9 // nanoseconds
 	mostWaits = 600
+	pollTime  = 150e3 // nanoseconds
 )
 
 var errHung = fmt.Errorf("the device did not end its work in %d seconds: %w", mostWaits, ErrLost)
 
 // Run submits the commands and waits until they end.
 func (r *Recorder) Run() error {
+	if err := r.Submit(); err != nil {
+		return err
+	}
+	return r.Wait()
+}
+
+// Submit submits the commands. They start after all commands submitted before. Wait must follow.
+func (r *Recorder) Submit() error {
 	d := r.device
 	if r.err != nil {
 		return r.err
@@ -220,17 +286,24 @@ func (r *Recorder) Run() error {
 		return errHung
 	}
 	d.queue.Lock()
-	s := d.helper.Submit(bits(r.commands), bits(r.fence))
-	d.queue.Unlock()
-	if s != 0 {
-		return failed("vkQueueSubmit", s)
+	defer d.queue.Unlock()
+	return failed("vkQueueSubmit", d.helper.Submit(bits(r.commands), bits(r.fence)))
+}
+
+// Wait waits until the submitted commands end. It polls first, unless the device is a CPU, which
+// then needs the processor itself.
+func (r *Recorder) Wait() error {
+	d, poll := r.device, int64(pollTime)
+	if d.physical.info.Type == "cpu" {
+		poll = 0
 	}
 	for range mostWaits {
-		s = d.helper.Wait(bits(r.fence), waitTime)
+		s := d.helper.Wait(bits(r.fence), poll, waitTime)
 		if vk.Result(s) != vk.Timeout {
 			d.instance.check()
 			return failed("vkWaitForFences", s)
 		}
+		poll = 0
 	}
 	d.hung.Store(true)
 	return errHung
@@ -252,18 +325,27 @@ func (r *Recorder) Times() ([]int64, error) {
 	return times, err
 }
 
-// Free frees the recorder. Its commands must not be running.
+// Free frees the recorder, for reuse by NewRecorder. Its commands must not be running.
 func (r *Recorder) Free() {
+	d := r.device
+	d.mu.Lock()
+	keep := len(d.spare) < mostSpare && r.err == nil
+	if keep {
+		d.spare = append(d.spare, r)
+	}
+	d.mu.Unlock()
+	if !keep {
+		r.destroy()
+	}
+}
+
+func (r *Recorder) destroy() {
 	if r.device.hung.Load() {
 		return
 	}
 	d := r.device.device
-	if r.queries != nil {
-		vk.DestroyQueryPool(d, r.queries, nil)
-	}
-	if r.sets != 0 {
-		vk.DestroyDescriptorPool(d, handle[vk.DescriptorPool](r.sets), nil)
-	}
+	r.freeQueries()
+	r.freeSets()
 	if r.fence != nil {
 		vk.DestroyFence(d, r.fence, nil)
 	}
@@ -274,4 +356,18 @@ func (r *Recorder) Free() {
 		r.empty.Free()
 	}
 	r.device.instance.check()
+}
+
+func (r *Recorder) freeSets() {
+	if r.sets != 0 {
+		vk.DestroyDescriptorPool(r.device.device, handle[vk.DescriptorPool](r.sets), nil)
+		r.sets = 0
+	}
+}
+
+func (r *Recorder) freeQueries() {
+	if r.queries != nil {
+		vk.DestroyQueryPool(r.device.device, r.queries, nil)
+		r.queries = nil
+	}
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // Structure types and other numbers of the specification.
 enum {
@@ -47,9 +48,11 @@ enum {
     STORAGE_BUFFER = 7,
     COMPUTE = 0x20,
     COMPUTE_QUEUE = 2,
-    ALL_STAGES_USED = 0x800 | 0x1000 | 0x4000, // compute, transfer, host
+    DEVICE_STAGES = 0x800 | 0x1000, // compute, transfer
+    HOST_STAGE = 0x4000,
     ALL_WRITES = 0x40 | 0x1000,
-    ALL_ACCESSES = 0x20 | 0x40 | 0x800 | 0x1000 | 0x2000,
+    DEVICE_ACCESSES = 0x20 | 0x40 | 0x800 | 0x1000,
+    HOST_READ = 0x2000,
     BASIC = 1,
     ARITHMETIC = 4,
     WHOLE_SUBGROUPS = 2,
@@ -60,6 +63,7 @@ enum {
     INT64_FLAG = 40,
     INT16_FLAG = 41,
 
+    NOT_READY = 1,
     NO_MEMORY = -1,
     NO_EXTENSION = -7,
 };
@@ -321,6 +325,7 @@ struct nacre_vk_calls {
     int32_t (*submit)(void *, uint32_t, const vk_submit *, uint64_t);
     int32_t (*wait)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
     int32_t (*reset)(void *, uint32_t, const uint64_t *);
+    int32_t (*fence_status)(void *, uint64_t);
 };
 
 static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
@@ -328,7 +333,7 @@ static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
         "vkCreateDescriptorSetLayout", "vkCreatePipelineLayout", "vkCreateComputePipelines", "vkCreateDescriptorPool",
             "vkAllocateDescriptorSets",
         "vkUpdateDescriptorSets", "vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkQueueSubmit", "vkWaitForFences",
-            "vkResetFences",
+            "vkResetFences", "vkGetFenceStatus",
     };
     vk_function (*get)(void *, const char *) =
         (vk_function (*)(void *, const char *))load(instance, "vkGetDeviceProcAddr");
@@ -458,9 +463,10 @@ int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const na
     return 0;
 }
 
-void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands) {
-    const vk_memory_barrier all = {.type = MEMORY_BARRIER, .from = ALL_WRITES, .to = ALL_ACCESSES};
-    c->barrier(handle(commands), 0x800 | 0x1000, ALL_STAGES_USED, 0, 1, &all, 0, NULL, 0, NULL);
+void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands, uint32_t host) {
+    const vk_memory_barrier all = {.type = MEMORY_BARRIER, .from = ALL_WRITES,
+                                   .to = DEVICE_ACCESSES | (host ? HOST_READ : 0)};
+    c->barrier(handle(commands), DEVICE_STAGES, DEVICE_STAGES | (host ? HOST_STAGE : 0), 0, 1, &all, 0, NULL, 0, NULL);
 }
 
 void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
@@ -474,7 +480,17 @@ int32_t nacre_vk_submit(nacre_vk_calls *c, uint64_t queue, uint64_t commands, ui
     return c->submit(handle(queue), 1, &info, fence);
 }
 
-int32_t nacre_vk_wait(nacre_vk_calls *c, uint64_t fence, uint64_t nanoseconds) {
-    const int32_t status = c->wait(c->device, 1, &fence, 1, nanoseconds);
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+int32_t nacre_vk_wait(nacre_vk_calls *c, uint64_t fence, uint64_t poll, uint64_t nanoseconds) {
+    int32_t status = NOT_READY;
+    for (const uint64_t begin = poll ? now() : 0; status == NOT_READY && poll && now() - begin < poll;) {
+        status = c->fence_status(c->device, fence);
+    }
+    if (status == NOT_READY) status = c->wait(c->device, 1, &fence, 1, nanoseconds);
     return status != 0 ? status : c->reset(c->device, 1, &fence);
 }

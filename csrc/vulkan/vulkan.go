@@ -203,8 +203,14 @@ func (d *Device) Set(pool, layout uint64, list []Operand) (uint64, Status) {
 	return uint64(p), s
 }
 
-// Barrier makes earlier writes visible to later commands and to the host.
-func (d *Device) Barrier(commands uint64) { C.nacre_vk_barrier(d.calls, C.uint64_t(commands)) }
+// Barrier makes earlier writes visible to later commands, and to the host if host is set.
+func (d *Device) Barrier(commands uint64, host bool) {
+	var to C.uint32_t
+	if host {
+		to = 1
+	}
+	C.nacre_vk_barrier(d.calls, C.uint64_t(commands), to)
+}
 
 // Copy copies n bytes between buffers.
 func (d *Device) Copy(commands, src uint64, srcAt int, dst uint64, dstAt, n int) {
@@ -217,7 +223,8 @@ func (d *Device) Submit(commands, fence uint64) Status {
 	return Status(C.nacre_vk_submit(d.calls, C.uint64_t(d.Queue), C.uint64_t(commands), C.uint64_t(fence)))
 }
 
-// Wait waits for a fence, at most the given nanoseconds. If it is signalled, it resets it.
-func (d *Device) Wait(fence uint64, nanoseconds int64) Status {
-	return Status(C.nacre_vk_wait(d.calls, C.uint64_t(fence), C.uint64_t(nanoseconds)))
+// Wait polls a fence for poll nanoseconds and then waits for it, at most the given nanoseconds. If
+// it is signalled, Wait resets it.
+func (d *Device) Wait(fence uint64, poll, nanoseconds int64) Status {
+	return Status(C.nacre_vk_wait(d.calls, C.uint64_t(fence), C.uint64_t(poll), C.uint64_t(nanoseconds)))
 }

@@ -83,13 +83,14 @@ typedef struct {
 int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const nacre_vk_operand *list, uint32_t count,
                      uint64_t *set);
 
-// nacre_vk_barrier makes earlier writes of shaders and copies visible to later shaders and copies
-// and to the host.
-void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands);
+// nacre_vk_barrier makes earlier writes of shaders and copies visible to later shaders and copies.
+// If host is not 0, they are visible to the host, too.
+void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands, uint32_t host);
 void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
                    uint64_t n);
 int32_t nacre_vk_submit(nacre_vk_calls *c, uint64_t queue, uint64_t commands, uint64_t fence);
-// nacre_vk_wait waits for a fence, at most the given nanoseconds. If it is signalled, it resets it.
-int32_t nacre_vk_wait(nacre_vk_calls *c, uint64_t fence, uint64_t nanoseconds);
+// nacre_vk_wait polls a fence for poll nanoseconds and then waits for it, at most the given
+// nanoseconds. If it is signalled, it resets it.
+int32_t nacre_vk_wait(nacre_vk_calls *c, uint64_t fence, uint64_t poll, uint64_t nanoseconds);
 
 #endif
