@@ -24,33 +24,9 @@ func (b *binder) key(s array.RandomSource) device.Operand {
 	return device.Operand{Place: device.Const, Index: drawIndex, Data: make([]byte, keyBytes)}
 }
 
-// drawn is a key among a segment's constants that each run draws.
-type drawn struct {
-	command int
-	at      int // in the constants
-}
-
-// drawnAt returns the offset of key i in staging memory.
-func (s *segment) drawnAt(i int) int { return s.keysAt + keyBytes*i }
-
 // Draw writes new keys for a run to staging memory.
 func (s *segment) Draw(ctx context.Context) {
-	for i := range s.keys {
-		binary.LittleEndian.PutUint64(s.staging.Host()[s.drawnAt(i):], op.Random(ctx))
-	}
-}
-
-// copyKeys records the copies of a chunk's keys from staging memory.
-func (s *segment) copyKeys(c *chunk) {
-	any := false
-	for i, k := range s.keys {
-		if c.has(k.command) {
-			o := s.constants.operand(k.at, keyBytes)
-			c.recorder.Copy(o.Buffer, o.Offset, s.staging, s.drawnAt(i), keyBytes)
-			any = true
-		}
-	}
-	if any {
-		c.recorder.Barrier()
+	for _, at := range s.constants.keys {
+		binary.LittleEndian.PutUint64(s.staging.Host()[s.constants.staged+at:], op.Random(ctx))
 	}
 }

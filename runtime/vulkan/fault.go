@@ -21,66 +21,76 @@ func (b *binder) fault(message string) device.Operand {
 	return device.Operand{Place: device.Const, Index: faultIndex, Data: []byte(message)}
 }
 
-// brought returns the bytes of a Const operand that are copied to the device.
-func brought(o *device.Operand) []byte {
-	if o.Index == faultIndex {
-		return make([]byte, faultBytes)
-	}
-	return o.Data
+// faults is the words of a segment's fault operands, side by side in the device's memory. One copy
+// brings them all to staging memory.
+type faults struct {
+	memory *Memory
+	list   []fault // in the order of commands
+	stride int     // bytes from word to word
+	staged int     // offset of the copy in staging memory
 }
 
-// fault is the word of a fault operand among a segment's constants.
+// fault is the word of a fault operand.
 type fault struct {
 	command int
-	at      int // in the constants
 	message string
 }
 
-// staged returns the offset of the copy of fault i in staging memory.
-func (s *segment) staged(i int) int { return s.faultsAt + faultBytes*i }
+// operand returns the word of fault i.
+func (f *faults) operand(i int) vk.Operand { return f.memory.operand(f.stride*i, faultBytes) }
 
-// copyFaults records copies of the words of a chunk's faults to staging memory.
+// bytes is the size of all words.
+func (f *faults) bytes() int { return f.stride * len(f.list) }
+
+// makeFaults makes memory for the words of all faults. They are 0 between runs.
+func (s *segment) makeFaults() error {
+	f := &s.faults
+	f.stride = max(faultBytes, s.acc.dev.info.Caps.OffsetAlign)
+	if len(f.list) == 0 || f.memory != nil && f.memory.bytes >= f.bytes() {
+		return nil
+	}
+	if f.memory != nil {
+		f.memory.Free()
+	}
+	var err error
+	if f.memory, err = s.acc.dev.pool.alloc(f.bytes()); err != nil {
+		return err
+	}
+	return s.clearFaults()
+}
+
+// copyFaults records the copy of the words to staging memory, if commands of the chunk have any.
 func (s *segment) copyFaults(c *chunk) {
-	any := false
-	for i, f := range s.faults {
-		if c.has(f.command) {
-			o := s.constants.operand(f.at, faultBytes)
-			c.recorder.Copy(s.staging, s.staged(i), o.Buffer, o.Offset, faultBytes)
-			any = true
+	in := make([]bool, len(s.commands))
+	for _, i := range c.commands {
+		in[i] = true
+	}
+	for i, f := range s.faults.list {
+		if in[f.command] {
+			c.faults = append(c.faults, i)
 		}
 	}
-	if any {
+	if len(c.faults) > 0 {
 		c.recorder.Barrier()
+		o := s.faults.memory.operand(0, s.faults.bytes())
+		c.recorder.Copy(s.staging, s.faults.staged, o.Buffer, o.Offset, o.Bytes)
 	}
 }
 
-// failed returns the command of the chunk's first fault that a shader noted, with its error. It
-// then clears the words of all faults.
+// failed returns the command of the chunk's first fault that a shader noted, with its error.
 func (s *segment) failed(c *chunk) (command int, err error) {
-	for i, f := range s.faults {
-		if !c.has(f.command) {
-			continue
+	for _, i := range c.faults {
+		word := binary.LittleEndian.Uint32(s.staging.Host()[s.faults.staged+s.faults.stride*i:])
+		if word != 0 {
+			f := &s.faults.list[i]
+			return f.command, graph.Errorf(graph.ErrShape, f.message, int32(^word))
 		}
-		if word := binary.LittleEndian.Uint32(s.staging.Host()[s.staged(i):]); word != 0 && err == nil {
-			command, err = f.command, graph.Errorf(graph.ErrShape, f.message, int32(^word))
-		}
 	}
-	if err == nil {
-		return 0, nil
-	}
-	if lost := s.clearFaults(); lost != nil {
-		return command, failure(lost)
-	}
-	return command, err
+	return 0, nil
 }
 
 // clearFaults sets the words of all faults to 0.
 func (s *segment) clearFaults() error {
-	clear(s.staging.Host()[s.faultsAt:][:faultBytes*len(s.faults)])
-	return once(s.acc.dev.dev, func(r *vk.Recorder) {
-		for i, f := range s.faults {
-			o := s.constants.operand(f.at, faultBytes)
-			r.Copy(o.Buffer, o.Offset, s.staging, s.staged(i), faultBytes)
-		}
-	})
+	o := s.faults.memory.operand(0, s.faults.memory.bytes)
+	return once(s.acc.dev.dev, func(r *vk.Recorder) { r.Fill(o.Buffer, o.Offset, o.Bytes, 0) })
 }

@@ -190,7 +190,6 @@ func once(dev *vk.Device, record func(r *vk.Recorder)) error {
 	}
 	defer r.Free()
 	record(r)
-	r.Barrier()
 	if err := r.End(); err != nil {
 		return err
 	}

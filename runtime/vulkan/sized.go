@@ -193,7 +193,8 @@ func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool
 	for i := range list {
 		c := &step.Commands[i]
 		n := len(c.Operands)
-		x := device.Recorded{Command: c, Bases: make([]int, n), Offsets: make([]graph.Dim, n), Bytes: make([]int, n)}
+		x := device.Recorded{Command: c, Bases: make([]int, n), Offsets: make([]graph.Dim, n), Bytes: make([]int, n),
+			Step: r.Step}
 		for j := range c.Operands {
 			at := k.operand(&c.Operands[j])
 			if x.Offsets[j] = c.Operands[j].Offset; at < 0 {

@@ -139,6 +139,7 @@ type Recorded struct {
 	Offsets []graph.Dim
 	Bytes   []int // size of the value that an operand is part of; 0 if unknown
 	Scratch Slot
+	Step    int // index of the plan's step
 }
 
 // Slot is a base and an offset in bytes from it.

@@ -22,7 +22,9 @@ func (b *builder) record() {
 		weights.add(seg, reads)
 		seg.End = i + 1
 		for k := range st.Commands {
-			seg.Recorded = append(seg.Recorded, b.resolve(st, &st.Commands[k]))
+			r := b.resolve(st, &st.Commands[k])
+			r.Step = i
+			seg.Recorded = append(seg.Recorded, r)
 			seg.Owner = append(seg.Owner, i)
 		}
 	}

@@ -1,0 +1,123 @@
+package vulkan
+
+import vk "github.com/nacre-ml/nacre/bindings/vulkan"
+
+// chunk is commands that are submitted together.
+type chunk struct {
+	commands []int // in the order in which they are recorded
+	faults   []int // of these commands
+	recorder *vk.Recorder
+}
+
+// submission returns the bounds of one submission: its dispatches, and their multiply-adds. Drivers
+// of phones give up on submissions that take long, and a run is cancelled only between two.
+func (d *Device) submission() (dispatches, work int) {
+	if d.info.Type == "discrete" {
+		return 1 << 13, 1 << 36
+	}
+	return 100, 1 << 30
+}
+
+// record records the commands in chunks. If timed, commands are in the plan's order, and each gets
+// a timestamp.
+func (s *segment) record(timed bool) (list []*chunk, err error) {
+	defer func() {
+		if err != nil {
+			freeChunks(list)
+		}
+	}()
+	order := s.order
+	if timed {
+		order = make([]int, len(s.commands))
+		for i := range order {
+			order[i] = i
+		}
+	}
+	for len(order) > 0 {
+		n := s.chunkLen(order)
+		c := &chunk{commands: order[:n]}
+		list = append(list, c)
+		if err := s.recordChunk(c, len(list) == 1, timed); err != nil {
+			return list, err
+		}
+		order = order[n:]
+	}
+	return list, nil
+}
+
+// chunkLen returns the number of commands of the chunk at the start of order.
+func (s *segment) chunkLen(order []int) int {
+	mostDispatches, mostWork := s.acc.dev.submission()
+	dispatches, work := 0, 0
+	for n, i := range order {
+		if k := s.commands[i].kernel; k != nil {
+			dispatches++
+			work += k.work
+		}
+		if n > 0 && (dispatches > mostDispatches || work > mostWork) {
+			return n
+		}
+	}
+	return len(order)
+}
+
+func (s *segment) recordChunk(c *chunk, first, timed bool) (err error) {
+	operands, stamps := 0, 0
+	for _, i := range c.commands {
+		operands += len(s.commands[i].operands)
+	}
+	if timed {
+		stamps = len(c.commands) + 1
+	}
+	if c.recorder, err = s.acc.dev.dev.NewRecorder(len(c.commands), operands, stamps); err != nil {
+		return err
+	}
+	if first {
+		s.copyConstants(c.recorder)
+	}
+	for n, i := range c.commands {
+		if n > 0 && (timed || s.levels[i] != s.levels[c.commands[n-1]]) {
+			c.recorder.Barrier()
+		}
+		if timed {
+			c.recorder.Timestamp()
+		}
+		if err := s.command(c.recorder, &s.commands[i]); err != nil {
+			return err
+		}
+	}
+	s.copyFaults(c)
+	if timed {
+		c.recorder.Timestamp()
+	}
+	return c.recorder.End()
+}
+
+// command records one command.
+func (s *segment) command(r *vk.Recorder, c *command) error {
+	if c.isGone {
+		return nil
+	}
+	if t := c.copy; t != nil {
+		o := c.operands[0]
+		if t.up {
+			r.Copy(o.Buffer, o.Offset, s.staging, t.staging, t.bytes)
+		} else {
+			r.Copy(s.staging, t.staging, o.Buffer, o.Offset, t.bytes)
+		}
+		return nil
+	}
+	p, err := s.acc.dev.pipeline(c.kernel)
+	if err != nil {
+		return err
+	}
+	return r.Dispatch(p, c.operands, c.push, c.kernel.groups)
+}
+
+func freeChunks(list []*chunk) {
+	for _, c := range list {
+		if c.recorder != nil {
+			c.recorder.Free()
+		}
+	}
+}
