@@ -12,7 +12,7 @@ var attentionKernels = []Kernel{
 	},
 	{"attention/causal", 6, 7, 1<<4 | 1<<5, []string{"silu", "biased", "has past"}, elements("f32 f16 bf16")},
 	{"attention/join", 2, 5, 1 << 1, []string{"side by side", "nans"}, elements("f32 f16 bf16")},
-	{"attention/lengths", 4, 4, 1<<2 | 1<<3, []string{"kind", "ends", "x words", "all words"}, []Variant{{Name: "i32"}}},
+	{"attention/lengths", 5, 2, 1<<2 | 1<<3, []string{"kind", "ends", "x words", "all words"}, []Variant{{Name: "i32"}}},
 	{"attention/linear", 9, 10, 1<<6 | 1<<7 | 1<<8, []string{"betas", "has past", "wants"}, elements("f32 f16 bf16")},
 	{"attention/rotary", 6, 14, 1<<4 | 1<<5, []string{"index words", "interleaved", "positions"}, elements("f32 f16 bf16")},
 	{"attention/widen_codes", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},

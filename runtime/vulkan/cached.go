@@ -40,10 +40,10 @@ func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 		total = b.in(all)
 	}
 	var w words
-	w.int(l.batch, l.tokens, l.room, l.past)
+	w.int(l.batch, l.tokens)
 	constants := []uint32{uint32(l.kind), uint32(kit.Btoi(l.ends)), uint32(n), uint32(m)}
 	return to, b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
-		b.fault("the keys of batch %d are not as many as there is room for"))
+		b.fault("the keys of batch %d are not as many as there is room for"), constant(int32(l.room), int32(l.past)))
 }
 
 // appending describes rows that are appended to a cache of keys or values.
@@ -53,6 +53,7 @@ type appending struct {
 	bias    device.Operand // none without a bias
 	biasAt  int            // first element of the bias
 	room    int            // rows of the cache; 0 for kept and the new ones
+	masked  bool           // a mask has as many columns as rows count
 }
 
 // grown returns x appended to the past in an input. The result is in an output if the node has it,
@@ -115,6 +116,15 @@ func (c *cache) written(x headRows) int {
 	return c.rows
 }
 
+// seen returns the rows of a head that attention is bound for. If lengths say how many count, the
+// room serves all of them, and commands do not change while the cache grows.
+func (a *appending) seen(c cache) int {
+	if c.inPlace && a.lengths.Place != device.None && !a.masked {
+		return c.room
+	}
+	return c.rows
+}
+
 // constants returns the specialization constants of attention/append and attention/append_codes.
 func (a *appending) constants(c cache) []uint32 {
 	return []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)),
@@ -134,8 +144,8 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	var w words
 	w.int(total, x.heads, x.rows, x.size, a.kept)
 	w.heads(x)
-	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.rows, c.room*x.size)
-	y := whole(c.at, x.batch, x.heads, c.rows, x.size, c.room)
+	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.written(x), c.room*x.size)
+	y := whole(c.at, x.batch, x.heads, a.seen(c), x.size, c.room)
 	y.start = c.start
 	b.step.InPlace = nil
 	return y, b.flat("attention/append", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
@@ -254,7 +264,8 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 		}
 	}
 	for i := 1; i < 3; i++ {
-		if x[i], err = b.grown(x[i], attention.GroupPastKey+i-1, i, appending{lengths: a.lengths, room: room}); err != nil {
+		if x[i], err = b.grown(x[i], attention.GroupPastKey+i-1, i, appending{lengths: a.lengths, room: room,
+			masked: b.Has(attention.GroupScores)}); err != nil {
 			return err
 		}
 	}

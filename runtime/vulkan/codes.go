@@ -23,8 +23,8 @@ func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (
 	var w words
 	w.int(total, most, x.heads, x.rows, x.size, a.kept)
 	w.heads(x)
-	w.int(a.biasAt, c.pastRoom*width, c.rows, c.room*width)
-	y := whole(c.at, x.batch, x.heads, c.rows, width, c.room)
+	w.int(a.biasAt, c.pastRoom*width, c.written(x), c.room*width)
+	y := whole(c.at, x.batch, x.heads, a.seen(c), width, c.room)
 	y.size, y.coded = x.size, true
 	b.step.InPlace = nil
 	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -47,6 +48,7 @@ type Device struct {
 	features shaders.Feature
 	matrices map[string]vk.Matrix // by element type of the operands
 	pool     *pool
+	records  atomic.Int64 // recordings of segments
 
 	mu        sync.Mutex
 	pipelines map[string]*vk.Pipeline

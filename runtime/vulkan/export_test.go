@@ -18,6 +18,9 @@ func (d *Device) PoolBytes() (all, used int) {
 	return all, used
 }
 
+// Recordings returns the number of times that segments were recorded.
+func (d *Device) Recordings() int { return int(d.records.Load()) }
+
 // Pipelines returns the number of pipelines.
 func (d *Device) Pipelines() int {
 	d.mu.Lock()

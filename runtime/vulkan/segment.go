@@ -122,6 +122,7 @@ func (s *segment) varies() bool {
 
 // lay records the commands for lengths.
 func (s *segment) lay(length func(symbol string) (int, bool)) error {
+	s.acc.dev.records.Add(1)
 	err := s.expand(length)
 	if err == nil {
 		err = s.prepare(length)

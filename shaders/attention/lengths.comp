@@ -5,7 +5,8 @@
 // there are as many tokens as keys, all first positions are 0. KIND 1: x has the number of keys of
 // each batch. The first query is at past, or, with ENDS, the last query is at the last key. KIND 2:
 // x has the number of keys before the new ones. If a number does not fit, fault is set to the
-// complement of the batch.
+// complement of the batch. The limits that follow the length of a stream are in a buffer, so that
+// commands stay as they are while it grows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -20,11 +21,13 @@ layout(std430, binding = 0) readonly buffer X { int x[]; };
 layout(std430, binding = 1) readonly buffer All { int all_[]; };
 layout(std430, binding = 2) writeonly buffer Y { int y[]; };
 layout(std430, binding = 3) buffer Fault { uint fault; };
+layout(std430, binding = 4) readonly buffer Limits {
+    int room; // most keys
+    int past; // most keys of the past; for KIND 1 the keys before the new ones
+};
 
 layout(push_constant) uniform Words {
     int batch, tokens;
-    int room; // most keys
-    int past; // most keys of the past; for KIND 1 the keys before the new ones
 };
 
 void main() {
