@@ -22,6 +22,7 @@ type lengths struct {
 	kind, batch, tokens int
 	room, past          int
 	ends                bool
+	limits              *limits // the extents that room and past are; nil if commands follow lengths otherwise
 }
 
 // lengths adds the dispatch, and returns the scratch for its result. Input has the number of keys
@@ -42,8 +43,12 @@ func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 	var w words
 	w.int(l.batch, l.tokens)
 	constants := []uint32{uint32(l.kind), uint32(kit.Btoi(l.ends)), uint32(n), uint32(m)}
-	return to, b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
+	err = b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
 		b.fault("the keys of batch %d are not as many as there is room for"), constant(int32(l.room), int32(l.past)))
+	if n := len(b.step.Commands); err == nil && n > 0 {
+		b.step.Commands[n-1].Kernel.(*kernel).limits = l.limits
+	}
+	return to, err
 }
 
 // appending describes rows that are appended to a cache of keys or values.
@@ -249,6 +254,12 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 		a.sink = zeroSinks
 	}
 	l := lengths{kind: lengthsLast, batch: x[0].batch, tokens: x[0].rows, room: room, past: past}
+	if !b.Has(attention.GroupScores) && b.isRoom(attention.GroupPastKey, 1) && b.isRoom(attention.GroupPastValue, 2) {
+		l.limits = &limits{
+			extents: []extent{{isOut: true, operand: 1, axis: 2}, {operand: attention.GroupPastKey, axis: 2}},
+			outputs: []int{2}, inputs: []int{attention.GroupPastValue},
+		}
+	}
 	if a.lengths, err = b.lengths(l, attention.GroupLast, attention.GroupTotal); err != nil {
 		return err
 	}

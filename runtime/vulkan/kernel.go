@@ -11,8 +11,9 @@ type kernel struct {
 	module    *shaders.Module
 	constants []uint32
 	groups    [3]int
-	work      int  // multiply-adds
-	whole     bool // operand 1 becomes a copy of operand 0: nothing to do if they share memory
+	work      int     // multiply-adds
+	limits    *limits // nil for none
+	whole     bool    // operand 1 becomes a copy of operand 0: nothing to do if they share memory
 }
 
 // Op returns the shader's name, such as eltwise/unary.

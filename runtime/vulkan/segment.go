@@ -24,6 +24,7 @@ type segment struct {
 	lengths   map[string]int  // for which the commands are recorded
 	stale     bool            // memory was attached since
 	commands  []command
+	limited   []int // by command of given: its command with limits; -1 for none
 	first     []int // by command of given: the first of commands; then the number of commands
 	order     []int // in which commands are recorded
 	levels    []int // by command: commands of one level run without barriers between them
@@ -150,6 +151,15 @@ func (s *segment) expand(length func(symbol string) (int, bool)) error {
 		}
 	}
 	s.first = append(s.first, len(s.commands))
+	s.limited = make([]int, len(s.given))
+	for i := range s.given {
+		s.limited[i] = -1
+		if k, ok := s.given[i].Kernel.(*sized); ok {
+			if at := k.limited(s.commands[s.first[i]:s.first[i+1]]); at >= 0 {
+				s.limited[i] = s.first[i] + at
+			}
+		}
+	}
 	return nil
 }
 
