@@ -34,8 +34,10 @@ type layoutKey struct{ operands, push int }
 
 type layouts struct{ set, pipeline uint64 }
 
-// Open opens device index with all its features.
-func (i *Instance) Open(index int) (*Device, error) {
+// Open opens device index with all its features. Pipelines is data of PipelineData of an earlier
+// device; nil for none. A driver ignores data of another device or driver, but may trust the rest of
+// it: the caller must know that no one changed it.
+func (i *Instance) Open(index int, pipelines []byte) (*Device, error) {
 	if index < 0 || index >= len(i.devices) {
 		return nil, fmt.Errorf("there is no device %d", index)
 	}
@@ -47,6 +49,12 @@ func (i *Instance) Open(index int) (*Device, error) {
 	d := &Device{instance: i, physical: p, helper: h, device: handle[vk.Device](h.Device),
 		layouts: map[layoutKey]layouts{}}
 	info := vk.PipelineCacheCreateInfo{SType: vk.StructureTypePipelineCacheCreateInfo}
+	var pinned runtime.Pinner
+	defer pinned.Unpin()
+	if len(pipelines) > 0 {
+		pinned.Pin(unsafe.SliceData(pipelines))
+		info.InitialDataSize, info.PInitialData = uint(len(pipelines)), unsafe.Pointer(unsafe.SliceData(pipelines))
+	}
 	defer info.Free()
 	var cache vk.PipelineCache
 	err := failedCall("vkCreatePipelineCache", vk.CreatePipelineCache(d.device, &info, nil, &cache))
@@ -56,6 +64,18 @@ func (i *Instance) Open(index int) (*Device, error) {
 	}
 	i.check()
 	return d, nil
+}
+
+// PipelineData returns the compiled forms of the device's pipelines, for Open.
+func (d *Device) PipelineData() ([]byte, error) {
+	var n uint
+	if err := failedCall("vkGetPipelineCacheData", vk.GetPipelineCacheData(d.device, d.cache, &n, nil)); err != nil {
+		return nil, err
+	}
+	data := make([]byte, max(n, 1))
+	err := failedCall("vkGetPipelineCacheData",
+		vk.GetPipelineCacheData(d.device, d.cache, &n, unsafe.Pointer(unsafe.SliceData(data))))
+	return data[:min(n, uint(len(data)))], err
 }
 
 // Info describes the device.

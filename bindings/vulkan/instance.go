@@ -184,7 +184,9 @@ func (i *Instance) describe(p vk.PhysicalDevice) (d *physical, ok bool, err erro
 	if kind == "" {
 		kind = "other"
 	}
-	d.info = Info{Name: vk.ToString(props.DeviceName[:]), Driver: caps.Driver, Type: kind, Version: version.String()}
+	d.info = Info{Name: vk.ToString(props.DeviceName[:]), Driver: caps.Driver, Type: kind, Version: version.String(),
+		VendorID: props.VendorID, DeviceID: props.DeviceID, DriverVersion: props.DriverVersion,
+		CacheID: props.PipelineCacheUUID}
 	props.Limits.Deref()
 	d.info.Caps = capsOf(caps, &props.Limits)
 	d.info.Caps.TimestampBits = timestamps

@@ -17,7 +17,7 @@ func Open(Options) (*Instance, error) { return nil, errNone }
 func (*Instance) Devices() []Info { return nil }
 
 // Open returns an error: there is no Vulkan.
-func (*Instance) Open(int) (*Device, error) { return nil, errNone }
+func (*Instance) Open(int, []byte) (*Device, error) { return nil, errNone }
 
 // Close does nothing.
 func (*Instance) Close() {}
@@ -27,6 +27,9 @@ type Device struct{}
 
 // Info returns the zero Info.
 func (*Device) Info() Info { return Info{} }
+
+// PipelineData returns an error: there is no Vulkan.
+func (*Device) PipelineData() ([]byte, error) { return nil, errNone }
 
 // Close does nothing.
 func (*Device) Close() {}

@@ -28,7 +28,11 @@ type Info struct {
 	Name, Driver string
 	Type         string // discrete, integrated, virtual, cpu or other
 	Version      string // Vulkan version of the device
-	Caps         Caps
+	// VendorID, DeviceID and DriverVersion are numbers of the device and its driver. CacheID changes
+	// if data of Device.PipelineData is of no more use.
+	VendorID, DeviceID, DriverVersion uint32
+	CacheID                           [16]byte
+	Caps                              Caps
 }
 
 // Caps holds the capabilities of a device: features that shaders may need, and limits in bytes,

@@ -21,7 +21,7 @@ func open(t testing.TB) *vulkan.Device {
 	i, err := vulkan.Open(vulkan.Options{Validate: func(message string) { t.Errorf("the validation layer says: %s", message) }})
 	testenv.Need(t, err)
 	t.Cleanup(i.Close)
-	d, err := i.Open(0)
+	d, err := i.Open(0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestOpenFails(t *testing.T) {
 	testenv.Need(t, err)
 	defer i.Close()
 	for _, index := range []int{-1, len(i.Devices())} {
-		if d, err := i.Open(index); err == nil {
+		if d, err := i.Open(index, nil); err == nil {
 			d.Close()
 			t.Errorf("device %d was opened", index)
 		}

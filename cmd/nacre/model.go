@@ -87,7 +87,8 @@ func openDevice(name string) (nacre.Device, error) {
 	if d := devices.open[name]; d != nil {
 		return d, nil
 	}
-	d, err := vulkan.Open(which, vulkan.Options{Progress: uploadBar(os.Stderr), Level: level})
+	d, err := vulkan.Open(which, vulkan.Options{Progress: deviceBar(os.Stderr, "weights", true),
+		Compiled: deviceBar(os.Stderr, "shaders", false), Level: level})
 	switch {
 	case err == nil:
 		devices.open[name] = d
@@ -98,17 +99,17 @@ func openDevice(name string) (nacre.Device, error) {
 	return nil, fmt.Errorf("--device %s: %w; --device cpu runs every model", name, err)
 }
 
-// uploadBar returns a function that shows how many bytes of weights a device has, or nil if w is
-// not a terminal.
-func uploadBar(w io.Writer) func(done, total int) {
+// deviceBar returns a function that shows how many things, or bytes of them, a device has, or nil if
+// w is not a terminal.
+func deviceBar(w io.Writer, things string, bytes bool) func(done, total int) {
 	if !terminal(w) {
 		return nil
 	}
 	var bar *progressbar.ProgressBar
 	return func(done, total int) {
 		if bar == nil || bar.GetMax() != total {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("weights"),
-				progressbar.OptionShowBytes(true),
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(things),
+				progressbar.OptionShowBytes(bytes),
 				progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 		}
 		_ = bar.Set(done)

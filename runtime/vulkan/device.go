@@ -31,6 +31,16 @@ type Options struct {
 	// Progress is called while constants are copied to the device: done of the total bytes that a
 	// segment of a plan reads are there. It is called by one goroutine at a time.
 	Progress func(done, total int)
+	// Compiled is called while shaders are compiled: done of the total that a segment of a plan needs
+	// are ready. It is called by one goroutine at a time.
+	Compiled func(done, total int)
+	// PipelineCache is the folder for a file of compiled shaders per device, so that later processes
+	// need not compile them; empty for nacre/vulkan in os.UserCacheDir. Files are written by renaming,
+	// and files of another device or driver, or with other contents than were written, are ignored.
+	// A folder that cannot be used is no error.
+	PipelineCache string
+	// NoPipelineCache keeps compiled shaders in memory alone.
+	NoPipelineCache bool
 	// MaxRange bounds the bytes of a buffer that a shader sees as one operand; 0 for the device's
 	// limit.
 	MaxRange int
@@ -51,7 +61,9 @@ type Device struct {
 	records  atomic.Int64 // recordings of segments
 
 	mu        sync.Mutex
-	pipelines map[string]*vk.Pipeline
+	pipelines map[string]*pipeline
+	file      pipelineFile
+	reports   sync.Mutex // held during calls of Options.Compiled and while the file is written
 }
 
 // Devices describes the Vulkan devices of the machine. If Vulkan is missing, the error says why.
@@ -81,15 +93,17 @@ func Open(name string, o Options) (*Device, error) {
 }
 
 func open(i *vk.Instance, name string, o Options) (*Device, error) {
-	at, err := find(i.Devices(), name)
+	list := i.Devices()
+	at, err := find(list, name)
 	if err != nil {
 		return nil, err
 	}
-	dev, err := i.Open(at)
+	file := pipelineFile{path: o.pipelinePath(&list[at]), info: &list[at]}
+	dev, err := i.Open(at, file.read())
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*vk.Pipeline{}}
+	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*pipeline{}, file: file}
 	d.features = Features(&d.info) & o.Level.features()
 	d.matrices = matrices(&d.info.Caps, d.features)
 	if o.MaxRange > 0 {
@@ -192,29 +206,11 @@ func (d *Device) Accelerator() (device.Accelerator, error) {
 // Close releases the device. No session may use it afterwards.
 func (d *Device) Close() {
 	for _, p := range d.pipelines {
-		p.Free()
+		if p.made != nil {
+			p.made.Free()
+		}
 	}
 	d.pool.free()
 	d.dev.Close()
 	d.instance.Close()
-}
-
-// pipeline returns the pipeline of a kernel. The first call for a key makes it.
-func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	key := k.key()
-	if p := d.pipelines[key]; p != nil {
-		return p, nil
-	}
-	subgroup := 0
-	if k.module.Variant.Needs&shaders.CoopMatrix != 0 {
-		subgroup = d.info.Caps.SubgroupSize
-	}
-	p, err := d.dev.NewPipeline(k.module.Code, k.constants, k.module.Kernel.Operands, 4*k.module.Kernel.Push, subgroup)
-	if err != nil {
-		return nil, failure(fmt.Errorf("shader %s/%s: %w", k.Op(), k.Variant(), err))
-	}
-	d.pipelines[key] = p
-	return p, nil
 }

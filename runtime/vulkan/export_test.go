@@ -28,6 +28,23 @@ func (d *Device) Pipelines() int {
 	return len(d.pipelines)
 }
 
+// PipelineFile is a file of compiled shaders for a device.
+type PipelineFile struct{ pipelineFile }
+
+// NewPipelineFile returns the file at a path.
+func NewPipelineFile(path string, info *vk.Info) PipelineFile {
+	return PipelineFile{pipelineFile{path, info}}
+}
+
+// PipelinePath returns the path of the file for a device.
+func PipelinePath(o Options, info *vk.Info) string { return o.pipelinePath(info) }
+
+// Read returns the driver's data in the file; nil if it may not be used.
+func (f *PipelineFile) Read() []byte { return f.read() }
+
+// Write writes the driver's data.
+func (f *PipelineFile) Write(data []byte) error { return f.write(data) }
+
 // MatrixTile returns the rows and columns of the tiles for z products [m,n] of row-major matrices
 // on a device with caps c; 0 for none.
 func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {

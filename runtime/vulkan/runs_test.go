@@ -74,8 +74,12 @@ type pair struct {
 
 func newPair(t testing.TB) *pair {
 	t.Helper()
+	return newPairOn(t, open(t, vulkan.Options{Everything: true}))
+}
+
+func newPairOn(t testing.TB, d *vulkan.Device) *pair {
+	t.Helper()
 	m := perceptron(rand.New(rand.NewPCG(1, 2)))
-	d := open(t, vulkan.Options{Everything: true})
 	return &pair{d, session(t, m, nil), session(t, m, accelerator(t, d))}
 }
 

@@ -132,6 +132,9 @@ func (s *segment) lay(length func(symbol string) (int, bool)) error {
 		err = s.schedule()
 	}
 	if err == nil {
+		err = s.acc.dev.compile(s.kernels())
+	}
+	if err == nil {
 		s.plain, err = s.record(false)
 	}
 	return failure(err)
@@ -161,6 +164,16 @@ func (s *segment) expand(length func(symbol string) (int, bool)) error {
 		}
 	}
 	return nil
+}
+
+// kernels lists the kernels of all commands.
+func (s *segment) kernels() (list []*kernel) {
+	for i := range s.commands {
+		if c := &s.commands[i]; c.kernel != nil && !c.isGone {
+			list = append(list, c.kernel)
+		}
+	}
+	return list
 }
 
 // commandsOf returns the commands that a given one becomes: a node with lengths in its extents becomes
