@@ -93,7 +93,7 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if b.HasRoom() && !r.Room {
 		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
-	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, accuracy: a.accuracy,
+	x := &binder{Binding: b, dev: a.dev, weights: a.weights, directConv: a.directConv, accuracy: a.accuracy,
 		step: &device.Step{Binder: r.Name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func rowsOf(b *device.Binding) []row { return byType().For(b.Op) }
 type binder struct {
 	*device.Binding
 	dev        *Device
+	weights    *weights
 	directConv bool // convolutions use no transforms
 	accuracy   device.Accuracy
 	step       *device.Step

@@ -62,7 +62,7 @@ func (s *segment) placeConstants() error {
 		list := s.commands[i].recorded.Operands
 		c.at[i] = make([]place, len(list))
 		for k := range list {
-			if o := &list[k]; o.Place == device.Const {
+			if o := &list[k]; o.Place == device.Const && !isPrepared(o) {
 				c.at[i][k] = s.placeConstant(&c, i, k)
 			}
 		}

@@ -161,7 +161,7 @@ func (p *patch) wants(at place, was, o *device.Operand) bool {
 	switch {
 	case was.Place != device.Const || was.Index != o.Index:
 		return false
-	case o.Index == drawIndex:
+	case o.Index == drawIndex || isPrepared(o):
 		return true
 	case o.Index == faultIndex || !at.isVarying:
 		return slices.Equal(was.Data, o.Data)

@@ -124,6 +124,12 @@ func (s *segment) operand(r *device.Recorded, i, k int) (vk.Operand, error) {
 		return vk.Operand{}, nil
 	case o.Place == device.Const && o.Index == faultIndex:
 		return s.faults.operand(s.constants.at[i][k].at), nil
+	case isPrepared(o):
+		m, err := s.acc.weights.prepared(o)
+		if err != nil {
+			return vk.Operand{}, err
+		}
+		return m.operand(0, wholeWords(o.Bytes)), nil
 	case o.Place == device.Const:
 		return s.constants.operand(i, k, len(o.Data)), nil
 	case len(o.Data) > 0:

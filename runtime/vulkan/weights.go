@@ -12,6 +12,7 @@ type weights struct {
 
 	mu       sync.Mutex
 	resident map[weight]*Memory
+	recipes  []*recipe
 
 	progress sync.Mutex // held while progress is reported
 }
@@ -72,7 +73,12 @@ func (w *weights) free() {
 	for _, m := range w.resident {
 		m.Free()
 	}
-	w.resident = nil
+	for _, r := range w.recipes {
+		if r.memory != nil {
+			r.memory.Free()
+		}
+	}
+	w.resident, w.recipes = nil, nil
 }
 
 // upload returns device memory with a copy of data.

@@ -42,10 +42,10 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		return device.Refuse("there are %d tiles, %d channels and %d filters", tiles, s.Channels, s.Filters)
 	}
 	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
-	filters, pixels, results := points(s.Filters*s.Channels), points(s.Channels*tiles), points(s.Filters*tiles)
+	pixels, results := points(s.Channels*tiles), points(s.Filters*tiles)
 	b.step.InPlace = nil
-	if err := b.flat("conv/points_filter", s.variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)},
-		b.in(1), filters); err != nil {
+	filters, err := b.filterPoints(s.variant, s.Filters*s.Channels)
+	if err != nil {
 		return err
 	}
 	var w words
@@ -64,4 +64,15 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	w = append(w, s.function)
 	w.float(epilogue.P, epilogue.Q)
 	return b.flat("conv/pixels", s.variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))
+}
+
+// filterPoints returns the points of n filters, each of a channel. Constant filters are transformed
+// once for all plans of the model.
+func (b *binder) filterPoints(variant string, n int) (device.Operand, error) {
+	bytes, w := tensor.F32.Bytes(winogradPoints*n), words{uint32(n)}
+	if c := b.Const(1); c != nil {
+		return b.prepared(c.Bytes(), bytes, "conv/points_filter", variant, n, w)
+	}
+	points := b.temp(bytes)
+	return points, b.flat("conv/points_filter", variant, n, nil, w, b.in(1), points)
 }
