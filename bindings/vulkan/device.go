@@ -24,6 +24,7 @@ type Device struct {
 	cache    vk.PipelineCache
 	queue    sync.Mutex
 	hung     atomic.Bool
+	keeps    atomic.Bool // statistics of pipelines
 
 	mu      sync.Mutex
 	layouts map[layoutKey]layouts
@@ -222,6 +223,20 @@ type Pipeline struct {
 	layouts  layouts
 	operands int
 	push     int
+	keeps    bool // statistics
+}
+
+// KeepStatistics has the driver keep statistics of the pipelines made later, if it can.
+func (d *Device) KeepStatistics() { d.keeps.Store(d.physical.info.Caps.Statistics) }
+
+// Statistics returns the whole numbers that the driver tells about the pipeline, by name; nil if it
+// keeps none.
+func (p *Pipeline) Statistics() (map[string]uint64, error) {
+	if !p.keeps {
+		return nil, nil
+	}
+	list, s := p.device.helper.Statistics(bits(p.pipeline))
+	return list, failed("vkGetPipelineExecutableStatisticsKHR", s)
 }
 
 // checkPipeline returns an error if a pipeline exceeds the device's limits.
@@ -270,12 +285,12 @@ func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup 
 		return nil, err
 	}
 	defer vk.DestroyShaderModule(d.device, module, nil)
-	p, s := d.helper.Pipeline(bits(module), l.pipeline, bits(d.cache), constants, subgroup)
+	p, s := d.helper.Pipeline(bits(module), l.pipeline, bits(d.cache), constants, subgroup, d.keeps.Load())
 	d.instance.check()
 	if s != 0 {
 		return nil, failed("vkCreateComputePipelines", s)
 	}
-	return &Pipeline{d, handle[vk.Pipeline](p), l, operands, push}, nil
+	return &Pipeline{d, handle[vk.Pipeline](p), l, operands, push, d.keeps.Load()}, nil
 }
 
 // Free frees the pipeline.

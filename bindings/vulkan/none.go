@@ -31,6 +31,9 @@ func (*Device) Info() Info { return Info{} }
 // PipelineData returns an error: there is no Vulkan.
 func (*Device) PipelineData() ([]byte, error) { return nil, errNone }
 
+// KeepStatistics does nothing.
+func (*Device) KeepStatistics() {}
+
 // Close does nothing.
 func (*Device) Close() {}
 
@@ -57,6 +60,9 @@ func (*Buffer) Free() {}
 
 // Pipeline is never made in this build.
 type Pipeline struct{}
+
+// Statistics returns an error: there is no Vulkan.
+func (*Pipeline) Statistics() (map[string]uint64, error) { return nil, errNone }
 
 // Free does nothing.
 func (*Pipeline) Free() {}

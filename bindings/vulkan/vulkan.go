@@ -37,12 +37,13 @@ type Info struct {
 
 // Caps holds the capabilities of a device: features that shaders may need, and limits in bytes,
 // counts and nanoseconds. Subgroups is the most subgroups of a workgroup if their size is required.
-// Unified means that the host can address the device's own memory.
+// Unified means that the host can address the device's own memory, and Statistics that the driver
+// tells numbers about compiled shaders.
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64                       bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl, Unified bool
 	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                            int
-	SubgroupBasic, SubgroupArithmetic                                               bool
+	Statistics, SubgroupBasic, SubgroupArithmetic                                   bool
 	Matrices                                                                        []Matrix
 	MaxRange, MaxShared, MaxInvocations, MaxPush, MaxBuffers                        int
 	MaxAllocation, HeapBytes, OffsetAlign, ImportAlign                              int

@@ -163,6 +163,21 @@ typedef struct {
 } vk_matrix;
 
 typedef struct {
+    uint32_t type;
+    const void *next;
+    uint64_t pipeline;
+    uint32_t index;
+} vk_executable;
+
+typedef struct {
+    uint32_t type;
+    void *next;
+    char name[256], description[256];
+    uint32_t format;
+    uint64_t value;
+} vk_statistic;
+
+typedef struct {
     uint32_t type, count;
 } vk_pool_size;
 

@@ -40,6 +40,9 @@ enum {
     INT_DOT = 1000280000,
     INT_DOT_PROPERTIES = 1000280001,
     BFLOAT16 = 1000141000,
+    EXECUTABLE = 1000269003,
+    EXECUTABLE_FEATURES = 1000269000,
+    EXECUTABLE_STATISTIC = 1000269004,
     COOP_MATRIX = 1000506000,
     COOP_MATRIX_ENTRY = 1000506001,
     COOP_MATRIX_PROPERTIES = 1000506002,
@@ -57,6 +60,8 @@ enum {
     ARITHMETIC = 4,
     WHOLE_SUBGROUPS = 2,
     SUBGROUP_SCOPE = 3,
+    CAPTURE_STATISTICS = 0x40,
+    WHOLE_NUMBER = 2, // the format of a statistic
 
     // Indices of flags in the features of Vulkan 1.0.
     FLOAT64_FLAG = 39,
@@ -197,7 +202,8 @@ static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_
                   COOP_NAME[] = "VK_KHR_cooperative_matrix", MODEL_NAME[] = "VK_KHR_vulkan_memory_model",
                       CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
                   BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties",
-                      IMPORT_NAME[] = "VK_EXT_external_memory_host";
+                      IMPORT_NAME[] = "VK_EXT_external_memory_host",
+                  EXECUTABLE_NAME[] = "VK_KHR_pipeline_executable_properties";
 
 // chain adds struct s to a chain if the device has its extension.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
@@ -240,7 +246,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
         free(x.list);
         return status;
     }
-    vk_features all = {.head.type = FEATURES2}, f[8] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[9] = {0};
     chain(&all.head, &f[0].head, STORAGE16, 1);
     chain(&all.head, &f[1].head, STORAGE8, has(&x, STORAGE8_NAME));
     chain(&all.head, &f[2].head, FLOAT16_INT8, has(&x, FLOAT16_NAME));
@@ -249,6 +255,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     chain(&all.head, &f[5].head, MEMORY_MODEL, has(&x, MODEL_NAME));
     chain(&all.head, &f[6].head, SUBGROUP_CONTROL, has(&x, CONTROL_NAME));
     chain(&all.head, &f[7].head, BFLOAT16, has(&x, BFLOAT16_NAME));
+    chain(&all.head, &f[8].head, EXECUTABLE_FEATURES, has(&x, EXECUTABLE_NAME));
     features2(p, &all);
     caps->storage16 = f[0].flags[0];
     caps->storage8 = f[1].flags[0];
@@ -259,6 +266,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     caps->subgroup_control = f[6].flags[0] & f[6].flags[1]; // with whole subgroups
     caps->coop_matrix = f[4].flags[0];
     caps->coop_bf16 = f[7].flags[0] & f[7].flags[2];
+    caps->statistics = f[8].flags[0];
     caps->float64 = all.flags[FLOAT64_FLAG];
     caps->int64 = all.flags[INT64_FLAG];
     caps->int16 = all.flags[INT16_FLAG];
@@ -326,6 +334,8 @@ struct nacre_vk_calls {
     int32_t (*wait)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
     int32_t (*reset)(void *, uint32_t, const uint64_t *);
     int32_t (*fence_status)(void *, uint64_t);
+    // Of an extension; NULL if the device lacks it.
+    int32_t (*statistics)(void *, const vk_executable *, uint32_t *, vk_statistic *);
 };
 
 static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
@@ -351,6 +361,8 @@ static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
         }
         memcpy((char *)c + sizeof c->device + i * sizeof f, &f, sizeof f);
     }
+    c->statistics = (int32_t (*)(void *, const vk_executable *, uint32_t *, vk_statistic *))get(
+        device, "vkGetPipelineExecutableStatisticsKHR");
     return c;
 }
 
@@ -365,7 +377,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     void (*get_queue)(void *, uint32_t, uint32_t, void **) =
         (void (*)(void *, uint32_t, uint32_t, void **))load(i, "vkGetDeviceQueue");
     if (!create || !get_queue) return NO_EXTENSION;
-    vk_features all = {.head.type = FEATURES2}, f[8] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[9] = {0};
     all.flags[FLOAT64_FLAG] = caps->float64;
     all.flags[INT64_FLAG] = caps->int64;
     all.flags[INT16_FLAG] = caps->int16;
@@ -378,7 +390,8 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     f[5].flags[0] = f[5].flags[1] = caps->memory_model;
     f[6].flags[0] = f[6].flags[1] = caps->subgroup_control;
     f[7].flags[0] = f[7].flags[2] = caps->coop_bf16;
-    const char *names[8];
+    f[8].flags[0] = caps->statistics;
+    const char *names[9];
     uint32_t count = 0;
     chain(&all.head, &f[0].head, STORAGE16, 1);
     const struct {
@@ -388,7 +401,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
         {caps->storage8, STORAGE8, STORAGE8_NAME},   {caps->float16 | caps->int8, FLOAT16_INT8, FLOAT16_NAME},
         {caps->int_dot, INT_DOT, INT_DOT_NAME},      {caps->coop_matrix, COOP_MATRIX, COOP_NAME},
         {caps->memory_model, MEMORY_MODEL, MODEL_NAME}, {caps->subgroup_control, SUBGROUP_CONTROL, CONTROL_NAME},
-        {caps->coop_bf16, BFLOAT16, BFLOAT16_NAME},
+        {caps->coop_bf16, BFLOAT16, BFLOAT16_NAME},      {caps->statistics, EXECUTABLE_FEATURES, EXECUTABLE_NAME},
     };
     for (size_t k = 0; k < sizeof optional / sizeof *optional; k++) {
         chain(&all.head, &f[1 + k].head, optional[k].type, optional[k].on != 0);
@@ -424,7 +437,8 @@ int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, ui
 }
 
 int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache,
-                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint64_t *pipeline) {
+                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint32_t statistics,
+                          uint64_t *pipeline) {
     vk_constant entries[NACRE_VK_CONSTANTS];
     if (count > sizeof entries / sizeof *entries) return NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) entries[i] = (vk_constant){i, 4 * i, 4};
@@ -432,12 +446,33 @@ int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, u
     vk_subgroup_size size = {.type = SUBGROUP_SIZE, .size = subgroup};
     const vk_pipeline_info info = {
         .type = PIPELINE,
+        .flags = statistics ? CAPTURE_STATISTICS : 0,
         .stage = {.type = STAGE, .next = subgroup ? &size : NULL, .flags = subgroup ? WHOLE_SUBGROUPS : 0,
                   .stage = COMPUTE, .module = module, .name = "main", .constants = &all},
         .layout = layout,
         .base_index = -1,
     };
     return c->create_pipelines(c->device, cache, 1, &info, NULL, pipeline);
+}
+
+int32_t nacre_vk_statistics(nacre_vk_calls *c, uint64_t pipeline, nacre_vk_statistic *list, uint32_t n, uint32_t *count) {
+    vk_statistic all[NACRE_VK_STATISTICS];
+    const vk_executable first = {.type = EXECUTABLE, .pipeline = pipeline};
+    if (!c->statistics) return NO_EXTENSION;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i] = (vk_statistic){.type = EXECUTABLE_STATISTIC};
+    }
+    uint32_t found = sizeof all / sizeof *all;
+    const int32_t status = c->statistics(c->device, &first, &found, all);
+    if (status < 0) return status;
+    *count = 0;
+    for (uint32_t i = 0; i < found && *count < n; i++) {
+        if (all[i].format > WHOLE_NUMBER) continue;
+        memcpy(list[*count].name, all[i].name, sizeof all[i].name);
+        list[*count].name[sizeof all[i].name - 1] = 0;
+        list[(*count)++].value = all[i].value;
+    }
+    return 0;
 }
 
 int32_t nacre_vk_pool(nacre_vk_calls *c, uint32_t sets, uint32_t operands, uint64_t *pool) {

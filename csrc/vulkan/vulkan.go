@@ -88,6 +88,7 @@ func Deaf(load unsafe.Pointer, log *Log, instance uint64) {
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64              bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl bool
+	Statistics                                                             bool
 	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                   int
 	SubgroupBasic, SubgroupArithmetic                                      bool
 	Matrices                                                               []Matrix
@@ -127,7 +128,7 @@ func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 	}{
 		{&x.Storage16, c.storage16}, {&x.Storage8, c.storage8}, {&x.Float16, c.float16}, {&x.Int8, c.int8}, {&x.Int16, c.int16}, {&x.Int64, c.int64}, {&x.Float64, c.float64},
 		{&x.IntDot, c.int_dot}, {&x.IntDotFast, c.int_dot_fast}, {&x.CoopMatrix, c.coop_matrix}, {&x.CoopBF16, c.coop_bf16}, {&x.MemoryModel, c.memory_model},
-		{&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupBasic, c.subgroup_basic}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
+		{&x.Statistics, c.statistics}, {&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupBasic, c.subgroup_basic}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
 	} {
 		*f.to = f.from != 0
 	}
@@ -177,12 +178,32 @@ func (d *Device) Layouts(operands, push int) (set, pipeline uint64, s Status) {
 }
 
 // Pipeline makes a compute pipeline from the entry point main of a module. Constant id k is
-// constants[k]. If subgroup is not 0, all subgroups have that size.
-func (d *Device) Pipeline(module, layout, cache uint64, constants []uint32, subgroup int) (uint64, Status) {
+// constants[k]. If subgroup is not 0, all subgroups have that size. With statistics, the driver keeps
+// them for Statistics.
+func (d *Device) Pipeline(
+	module, layout, cache uint64, constants []uint32, subgroup int, statistics bool,
+) (uint64, Status) {
+	var keep C.uint32_t
+	if statistics {
+		keep = 1
+	}
 	var p C.uint64_t
 	s := Status(C.nacre_vk_pipeline(d.calls, C.uint64_t(module), C.uint64_t(layout), C.uint64_t(cache),
-		(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(constants))), C.uint32_t(len(constants)), C.uint32_t(subgroup), &p))
+		(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(constants))), C.uint32_t(len(constants)), C.uint32_t(subgroup), keep,
+		&p))
 	return uint64(p), s
+}
+
+// Statistics returns the whole numbers that the driver tells about a pipeline, by name.
+func (d *Device) Statistics(pipeline uint64) (map[string]uint64, Status) {
+	var list [C.NACRE_VK_STATISTICS]C.nacre_vk_statistic
+	var n C.uint32_t
+	s := Status(C.nacre_vk_statistics(d.calls, C.uint64_t(pipeline), &list[0], C.uint32_t(len(list)), &n))
+	all := map[string]uint64{}
+	for i := range list[:n] {
+		all[C.GoString(&list[i].name[0])] = uint64(list[i].value)
+	}
+	return all, s
 }
 
 // Pool makes a pool of descriptors.

@@ -26,6 +26,7 @@ enum { NACRE_VK_MATRICES = 32 };
 typedef struct {
     uint32_t storage16, storage8, float16, int8, int16, int64, float64;
     uint32_t int_dot, int_dot_fast, coop_matrix, coop_bf16, memory_model, subgroup_control;
+    uint32_t statistics; // of compiled pipelines
     uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic; // subgroups: most per workgroup
     uint32_t matrix_count;
     nacre_vk_matrix matrices[NACRE_VK_MATRICES];
@@ -70,9 +71,24 @@ void nacre_vk_calls_free(nacre_vk_calls *calls);
 int32_t nacre_vk_family(void *load, uint64_t instance, uint64_t physical, uint32_t *timestamp_bits);
 
 int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, uint64_t *set, uint64_t *pipeline);
-// If subgroup is not 0, all subgroups are full and have that size.
+// If subgroup is not 0, all subgroups are full and have that size. If statistics is not 0, the driver
+// keeps them for nacre_vk_statistics.
 int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache,
-                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint64_t *pipeline);
+                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint32_t statistics,
+                          uint64_t *pipeline);
+
+// nacre_vk_statistic is a whole number that a driver tells about a compiled shader.
+typedef struct {
+    char name[256];
+    uint64_t value;
+} nacre_vk_statistic;
+
+// NACRE_VK_STATISTICS is the largest number of statistics of a pipeline.
+enum { NACRE_VK_STATISTICS = 64 };
+
+// nacre_vk_statistics lists up to n statistics of a pipeline, and sets *count to their number.
+int32_t nacre_vk_statistics(nacre_vk_calls *c, uint64_t pipeline, nacre_vk_statistic *list, uint32_t n,
+                            uint32_t *count);
 int32_t nacre_vk_pool(nacre_vk_calls *c, uint32_t sets, uint32_t operands, uint64_t *pool);
 
 typedef struct {

@@ -41,6 +41,8 @@ type Options struct {
 	PipelineCache string
 	// NoPipelineCache keeps compiled shaders in memory alone.
 	NoPipelineCache bool
+	// Statistics has the driver keep statistics of compiled shaders, for Device.Shaders.
+	Statistics bool
 	// MaxRange bounds the bytes of a buffer that a shader sees as one operand; 0 for the device's
 	// limit.
 	MaxRange int
@@ -104,6 +106,9 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*pipeline{}, file: file}
+	if o.Statistics {
+		dev.KeepStatistics()
+	}
 	d.features = Features(&d.info) & o.Level.features()
 	d.matrices = matrices(&d.info.Caps, d.features)
 	if o.MaxRange > 0 {

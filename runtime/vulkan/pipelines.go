@@ -13,9 +13,10 @@ import (
 
 // pipeline is a compiled kernel, or the error that compiling it gave.
 type pipeline struct {
-	once sync.Once
-	made *vk.Pipeline
-	err  error
+	once   sync.Once
+	kernel *kernel
+	made   *vk.Pipeline
+	err    error
 }
 
 // pipeline returns the pipeline of a kernel. The first call for a key compiles it; calls for other
@@ -23,6 +24,7 @@ type pipeline struct {
 func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
 	p := d.slot(k.key())
 	p.once.Do(func() {
+		p.kernel = k
 		subgroup := 0
 		if k.module.Variant.Needs&shaders.CoopMatrix != 0 {
 			subgroup = d.info.Caps.SubgroupSize
