@@ -87,6 +87,8 @@ type vulkanReport struct {
 	Features string `json:"features"`
 	// Matrices lists the products of cooperative matrices that shaders use, such as f16 16x16x16.
 	Matrices []string `json:"matrices,omitempty"`
+	// Defects lists the known faults of the driver.
+	Defects []string `json:"defects,omitempty"`
 	// Probe has the measured rates of the device, with --probe only.
 	Probe *vulkan.Probe `json:"probe,omitempty"`
 }
@@ -94,7 +96,7 @@ type vulkanReport struct {
 // probe measures the Vulkan devices and sets their Probe.
 func (c *cpuReport) probe() error {
 	for i := range c.Vulkan {
-		d, err := vulkan.Open(strconv.Itoa(c.Vulkan[i].Index), vulkan.Options{})
+		d, err := vulkan.Open(strconv.Itoa(c.Vulkan[i].Index), vulkan.Options{Statistics: true})
 		if err != nil {
 			return err
 		}
@@ -121,6 +123,9 @@ func probeText(w io.Writer, p *vulkan.Probe) {
 		printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga,
 			100*m.GEMM/m.Multiplies, m.Shader)
 	}
+	for _, s := range p.Shaders {
+		printable.Fprintf(w, "  local memory\t%d bytes\tof an invocation of %s\n", s.LocalBytes, s.Shader)
+	}
 }
 
 // describeVulkan lists the Vulkan devices.
@@ -134,8 +139,12 @@ func (c *cpuReport) describeVulkan() {
 	for i := range list {
 		d := &list[i]
 		f := vulkan.Features(d)
+		var defects []string
+		for _, x := range vulkan.Defects(d) {
+			defects = append(defects, x.What)
+		}
 		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes,
-			vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), nil})
+			vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), defects, nil})
 	}
 }
 
@@ -214,6 +223,9 @@ func (c *cpuReport) text(w io.Writer) error {
 			d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
 		if len(d.Matrices) > 0 {
 			printable.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
+		}
+		for _, what := range d.Defects {
+			printable.Fprintf(tw, "  defect\t%s\n", what)
 		}
 		if d.Probe != nil {
 			probeText(tw, d.Probe)

@@ -74,7 +74,8 @@ var devices = struct {
 
 // openDevice returns the device beside the CPU for a value of --device, or nil for none.
 func openDevice(name string) (nacre.Device, error) {
-	device, level := vulkan.CutLevel(name)
+	device, profile := vulkan.CutProfile(name)
+	device, level := vulkan.CutLevel(device)
 	kind, which, _ := strings.Cut(device, ":")
 	if name == "cpu" {
 		return nil, nil
@@ -88,7 +89,7 @@ func openDevice(name string) (nacre.Device, error) {
 		return d, nil
 	}
 	d, err := vulkan.Open(which, vulkan.Options{Progress: deviceBar(os.Stderr, "weights", true),
-		Compiled: deviceBar(os.Stderr, "shaders", false), Level: level})
+		Compiled: deviceBar(os.Stderr, "shaders", false), Level: level, Profile: profile})
 	switch {
 	case err == nil:
 		devices.open[name] = d

@@ -236,6 +236,9 @@ func (b *binder) dispatch(
 	if most := b.dev.info.Caps.MaxBuffers; len(operands) > most {
 		return device.Refuse("shader %s has %d operands, and the device takes %d", name, len(operands), most)
 	}
+	if c := &b.dev.info.Caps; size > min(c.MaxInvocations, c.MaxGroupSize[0]) {
+		return device.Refuse("a workgroup of %s has %d invocations, and the device takes %d", name, size, c.MaxInvocations)
+	}
 	if err := b.checkVisible(operands); err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	Everything bool
 	// Level bounds the features that shaders may use; 0 for all that the device has.
 	Level Level
+	// Profile bounds limits of the device to those of other devices; empty for its own.
+	Profile Profile
 	// Progress is called while constants are copied to the device: done of the total bytes that a
 	// segment of a plan reads are there. It is called by one goroutine at a time.
 	Progress func(done, total int)
@@ -95,6 +97,9 @@ func Open(name string, o Options) (*Device, error) {
 }
 
 func open(i *vk.Instance, name string, o Options) (*Device, error) {
+	if _, ok := profiles[o.Profile]; !ok && o.Profile != NoProfile {
+		return nil, fmt.Errorf("there is no profile %q; have %v", o.Profile, Profiles())
+	}
 	list := i.Devices()
 	at, err := find(list, name)
 	if err != nil {
@@ -111,6 +116,7 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 	}
 	d.features = Features(&d.info) & o.Level.features()
 	d.matrices = matrices(&d.info.Caps, d.features)
+	o.Profile.limit(&d.info.Caps)
 	if o.MaxRange > 0 {
 		d.info.Caps.MaxRange = min(d.info.Caps.MaxRange, o.MaxRange)
 	}
@@ -185,15 +191,6 @@ func Features(i *vk.Info) (f shaders.Feature) {
 		}
 	}
 	return f
-}
-
-// mostLoop returns the most loop iterations that one invocation may take in all. Drivers in
-// software end its loops after 65535.
-func (d *Device) mostLoop() int {
-	if d.info.Type == "cpu" {
-		return 1 << 15
-	}
-	return 1 << 24
 }
 
 // Name returns "vulkan".

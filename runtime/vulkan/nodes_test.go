@@ -323,6 +323,22 @@ func TestNodes(t *testing.T) {
 			t.Error("no node ran on the device")
 		}
 	})
+	for _, p := range vulkan.Profiles() {
+		t.Run(string(p), func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("the nodes again: not in short runs")
+			}
+			s := compareNodes(t, vulkan.Options{Profile: p})
+			if len(s.offload) == 0 {
+				t.Error("no node ran on the device")
+			}
+			for name, n := range s.ran {
+				if s.offload[name] < n {
+					t.Logf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
+				}
+			}
+		})
+	}
 }
 
 // element returns an element as text.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -17,6 +18,7 @@ type pipeline struct {
 	kernel *kernel
 	made   *vk.Pipeline
 	err    error
+	isDone atomic.Bool // made or err is set
 }
 
 // pipeline returns the pipeline of a kernel. The first call for a key compiles it; calls for other
@@ -34,6 +36,7 @@ func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
 		if p.err != nil {
 			p.err = failure(fmt.Errorf("shader %s/%s: %w", k.Op(), k.Variant(), p.err))
 		}
+		p.isDone.Store(true)
 	})
 	return p.made, p.err
 }

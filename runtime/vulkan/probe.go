@@ -22,6 +22,9 @@ type Probe struct {
 	Matrices    []MatrixProbe
 	HasTimes    bool // if false, the host's clock timed the runs
 	Repetitions int  // runs of each measurement; the best one counts
+	// Shaders has statistics of the measured shaders if the device was opened with
+	// Options.Statistics and its driver keeps them.
+	Shaders []ShaderStatistics
 }
 
 // MatrixProbe is the rates per second of cooperative matrices of one element type. For Multiplies
@@ -73,7 +76,8 @@ func (d *Device) Probe() (*Probe, error) {
 		}
 		p.Matrices = append(p.Matrices, *m)
 	}
-	return p, nil
+	p.Shaders, err = d.Shaders()
+	return p, err
 }
 
 // probeMatrix measures cooperative matrices of an element type, in loops and in products of square

@@ -29,7 +29,7 @@ func (d *Device) Shaders() ([]ShaderStatistics, error) {
 	defer d.mu.Unlock()
 	var list []ShaderStatistics
 	for _, p := range d.pipelines {
-		if p.made == nil {
+		if !p.isDone.Load() || p.made == nil {
 			continue
 		}
 		numbers, err := p.made.Statistics()

@@ -107,7 +107,7 @@ func (s *single) model(n *graph.Node, in []*tensor.Tensor) (*graph.Model, map[st
 }
 
 // TestOperators checks the cases of all operators: with all of the device's features, without
-// features that some devices lack, and with low limits.
+// features that some devices lack, with low limits, and under the limits of phones.
 func TestOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of models: not in short runs")
@@ -119,14 +119,16 @@ func TestOperators(t *testing.T) {
 		{"all", vulkan.Options{}},
 		{"level 0", vulkan.Options{Level: vulkan.L0}},
 		{"level 1, low limits", vulkan.Options{Level: vulkan.L1, MaxRange: 4096, MaxGroups: 8}},
+		{"mali", vulkan.Options{Profile: vulkan.Mali}},
+		{"adreno, level 0", vulkan.Options{Profile: vulkan.Adreno, Level: vulkan.L0}},
 	} {
 		t.Run(setting.name, func(t *testing.T) {
 			t.Parallel() // a device in software has one thread
 			if !testenv.Complete() && setting.name != "all" {
 				t.Skip("the cases again: in complete runs")
 			}
-			if setting.name != "all" && !testenv.Turn(i-1, 2) {
-				t.Skip("the other setting's turn")
+			if setting.name != "all" && !testenv.Turn(i-1, 4) {
+				t.Skip("another setting's turn")
 			}
 			setting.options.Everything = true
 			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter,
