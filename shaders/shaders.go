@@ -44,13 +44,14 @@ const (
 	Subgroup                               // subgroups
 	SubgroupArithmetic                     // sums and maxima over subgroups
 	SubgroupShuffle                        // shuffles in subgroups
+	Clock                                  // the clock of subgroups
 )
 
 var featureNames = []string{
 	"16-bit storage", "8-bit storage", "64-bit integers", "64-bit floats", "arithmetic on 16-bit " +
 		"floats", "arithmetic on 16-bit integers",
 	"arithmetic on 8-bit integers", "integer dot products", "cooperative matrices", "cooperative matrices of " +
-		"bfloat16", "subgroups", "sums over subgroups", "shuffles in subgroups",
+		"bfloat16", "subgroups", "sums over subgroups", "shuffles in subgroups", "the clock of subgroups",
 }
 
 // String lists the features.

@@ -26,6 +26,7 @@ var capabilities = map[uint32]shaders.Feature{
 	6019: shaders.IntDot,
 	5116: shaders.CoopBF16,
 	5118: shaders.CoopBF16,
+	5055: shaders.Clock,
 	5345: shaders.CoopMatrix, // the memory model, without which there are no matrices
 	6022: shaders.CoopMatrix,
 }

@@ -211,7 +211,7 @@ func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 		Storage16: c.Storage16, Storage8: c.Storage8, Float16: c.Float16, Int8: c.Int8, Int16: c.Int16, Int64: c.Int64,
 		Float64: c.Float64,
 		IntDot:  c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, CoopBF16: c.CoopBF16, Matrices: matrices,
-		Statistics: c.Statistics, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
+		Statistics: c.Statistics, Clock: c.Clock, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
 		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, Subgroups: c.Subgroups,
 		SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic,
 		MaxRange: int(l.MaxStorageBufferRange), MaxShared: int(l.MaxComputeSharedMemorySize),

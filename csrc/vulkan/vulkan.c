@@ -40,6 +40,7 @@ enum {
     INT_DOT = 1000280000,
     INT_DOT_PROPERTIES = 1000280001,
     BFLOAT16 = 1000141000,
+    CLOCK = 1000181000,
     EXECUTABLE = 1000269003,
     EXECUTABLE_FEATURES = 1000269000,
     EXECUTABLE_STATISTIC = 1000269004,
@@ -203,7 +204,8 @@ static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_
                       CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
                   BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties",
                       IMPORT_NAME[] = "VK_EXT_external_memory_host",
-                  EXECUTABLE_NAME[] = "VK_KHR_pipeline_executable_properties";
+                  EXECUTABLE_NAME[] = "VK_KHR_pipeline_executable_properties",
+                      CLOCK_NAME[] = "VK_KHR_shader_clock";
 
 // chain adds struct s to a chain if the device has its extension.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
@@ -246,7 +248,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
         free(x.list);
         return status;
     }
-    vk_features all = {.head.type = FEATURES2}, f[9] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[10] = {0};
     chain(&all.head, &f[0].head, STORAGE16, 1);
     chain(&all.head, &f[1].head, STORAGE8, has(&x, STORAGE8_NAME));
     chain(&all.head, &f[2].head, FLOAT16_INT8, has(&x, FLOAT16_NAME));
@@ -256,6 +258,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     chain(&all.head, &f[6].head, SUBGROUP_CONTROL, has(&x, CONTROL_NAME));
     chain(&all.head, &f[7].head, BFLOAT16, has(&x, BFLOAT16_NAME));
     chain(&all.head, &f[8].head, EXECUTABLE_FEATURES, has(&x, EXECUTABLE_NAME));
+    chain(&all.head, &f[9].head, CLOCK, has(&x, CLOCK_NAME));
     features2(p, &all);
     caps->storage16 = f[0].flags[0];
     caps->storage8 = f[1].flags[0];
@@ -267,6 +270,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     caps->coop_matrix = f[4].flags[0];
     caps->coop_bf16 = f[7].flags[0] & f[7].flags[2];
     caps->statistics = f[8].flags[0];
+    caps->clock = f[9].flags[0]; // of subgroups
     caps->float64 = all.flags[FLOAT64_FLAG];
     caps->int64 = all.flags[INT64_FLAG];
     caps->int16 = all.flags[INT16_FLAG];
@@ -377,7 +381,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     void (*get_queue)(void *, uint32_t, uint32_t, void **) =
         (void (*)(void *, uint32_t, uint32_t, void **))load(i, "vkGetDeviceQueue");
     if (!create || !get_queue) return NO_EXTENSION;
-    vk_features all = {.head.type = FEATURES2}, f[9] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[10] = {0};
     all.flags[FLOAT64_FLAG] = caps->float64;
     all.flags[INT64_FLAG] = caps->int64;
     all.flags[INT16_FLAG] = caps->int16;
@@ -391,7 +395,8 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     f[6].flags[0] = f[6].flags[1] = caps->subgroup_control;
     f[7].flags[0] = f[7].flags[2] = caps->coop_bf16;
     f[8].flags[0] = caps->statistics;
-    const char *names[9];
+    f[9].flags[0] = caps->clock;
+    const char *names[10];
     uint32_t count = 0;
     chain(&all.head, &f[0].head, STORAGE16, 1);
     const struct {
@@ -402,6 +407,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
         {caps->int_dot, INT_DOT, INT_DOT_NAME},      {caps->coop_matrix, COOP_MATRIX, COOP_NAME},
         {caps->memory_model, MEMORY_MODEL, MODEL_NAME}, {caps->subgroup_control, SUBGROUP_CONTROL, CONTROL_NAME},
         {caps->coop_bf16, BFLOAT16, BFLOAT16_NAME},      {caps->statistics, EXECUTABLE_FEATURES, EXECUTABLE_NAME},
+        {caps->clock, CLOCK, CLOCK_NAME},
     };
     for (size_t k = 0; k < sizeof optional / sizeof *optional; k++) {
         chain(&all.head, &f[1 + k].head, optional[k].type, optional[k].on != 0);

@@ -88,7 +88,7 @@ func Deaf(load unsafe.Pointer, log *Log, instance uint64) {
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64              bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl bool
-	Statistics                                                             bool
+	Statistics, Clock                                                      bool
 	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                   int
 	SubgroupBasic, SubgroupArithmetic                                      bool
 	Matrices                                                               []Matrix
@@ -128,7 +128,7 @@ func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 	}{
 		{&x.Storage16, c.storage16}, {&x.Storage8, c.storage8}, {&x.Float16, c.float16}, {&x.Int8, c.int8}, {&x.Int16, c.int16}, {&x.Int64, c.int64}, {&x.Float64, c.float64},
 		{&x.IntDot, c.int_dot}, {&x.IntDotFast, c.int_dot_fast}, {&x.CoopMatrix, c.coop_matrix}, {&x.CoopBF16, c.coop_bf16}, {&x.MemoryModel, c.memory_model},
-		{&x.Statistics, c.statistics}, {&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupBasic, c.subgroup_basic}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
+		{&x.Statistics, c.statistics}, {&x.Clock, c.clock}, {&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupBasic, c.subgroup_basic}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
 	} {
 		*f.to = f.from != 0
 	}

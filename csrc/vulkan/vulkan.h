@@ -26,7 +26,7 @@ enum { NACRE_VK_MATRICES = 32 };
 typedef struct {
     uint32_t storage16, storage8, float16, int8, int16, int64, float64;
     uint32_t int_dot, int_dot_fast, coop_matrix, coop_bf16, memory_model, subgroup_control;
-    uint32_t statistics; // of compiled pipelines
+    uint32_t statistics, clock; // of compiled pipelines, of shaders
     uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic; // subgroups: most per workgroup
     uint32_t matrix_count;
     nacre_vk_matrix matrices[NACRE_VK_MATRICES];

@@ -185,6 +185,7 @@ func Features(i *vk.Info) (f shaders.Feature) {
 		{c.CoopBF16, shaders.CoopBF16},
 		{c.SubgroupBasic, shaders.Subgroup},
 		{c.SubgroupArithmetic, shaders.SubgroupArithmetic},
+		{c.Clock, shaders.Clock},
 	} {
 		if x.has {
 			f |= x.bit

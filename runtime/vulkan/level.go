@@ -23,7 +23,8 @@ const (
 var levelFeatures = []shaders.Feature{
 	0,
 	shaders.Storage16 | shaders.Storage8 | shaders.Int64 | shaders.Float64 | shaders.Float16 | shaders.Int16 | shaders.Int8 |
-		shaders.Subgroup | shaders.SubgroupArithmetic | shaders.SubgroupShuffle,
+		shaders.Subgroup | shaders.SubgroupArithmetic | shaders.SubgroupShuffle |
+		shaders.Clock,
 	shaders.IntDot,
 	shaders.CoopMatrix | shaders.CoopBF16,
 }

@@ -20,8 +20,9 @@ type Probe struct {
 	GEMM        float64 // multiply-adds, in products of square matrices of float32
 	GEMMSide    int     // side of these matrices
 	Matrices    []MatrixProbe
-	HasTimes    bool // if false, the host's clock timed the runs
-	Repetitions int  // runs of each measurement; the best one counts
+	Clock       float64 // ticks of the clock, in the work of the probe; 0 if shaders cannot read it
+	HasTimes    bool    // if false, the host's clock timed the runs
+	Repetitions int     // runs of each measurement; the best one counts
 	// Shaders has statistics of the measured shaders if the device was opened with
 	// Options.Statistics and its driver keeps them.
 	Shaders []ShaderStatistics
@@ -75,6 +76,9 @@ func (d *Device) Probe() (*Probe, error) {
 			return nil, err
 		}
 		p.Matrices = append(p.Matrices, *m)
+	}
+	if p.Clock, err = d.Clock(); err != nil {
+		return nil, err
 	}
 	p.Shaders, err = d.Shaders()
 	return p, err
