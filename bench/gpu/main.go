@@ -1,36 +1,24 @@
-// Gpu measures memory, multiply-adds and products of a Vulkan device, and the tokens of a decoder
-// with weights of 4 bits on it, each beside its ceiling.
+// Gpu measures a Vulkan device: its ceilings, kernels and products beside them, networks, and the
+// tokens of a decoder with weights of 4 bits, with the host's time for each. It keeps the device at
+// work before measurements, and says its clock.
 //
 //	go run ./bench/gpu                        # the first GPU
 //	go run ./bench/gpu -device H200 -out bench/results
+//	go run ./bench/gpu -device 0 -quick       # small sizes, as for a device in software
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bench/report"
-	"github.com/nacre-ml/nacre/bench/side"
-	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/generate"
-	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
-
-// decoders have about a billion weights, or few for a device in software.
-var decoders = map[bool]topologies.LlamaSize{
-	false: {Layers: 22, Width: 2048, Heads: 32, KVHeads: 4, Hidden: 5632, Words: 32000, FourBits: true},
-	true:  {Layers: 2, Width: 256, Heads: 4, KVHeads: 2, Hidden: 512, Words: 1024, FourBits: true},
-}
 
 // row is a rate beside its ceiling.
 type row struct {
@@ -44,25 +32,26 @@ type row struct {
 func main() {
 	which := flag.String("device", "", "`number` or part of the name; empty for the first GPU")
 	out := flag.String("out", "", "`folder` for the table; none if empty")
+	quick := flag.Bool("quick", false, "small sizes and few runs")
 	flag.Parse()
-	if err := run(*which, *out); err != nil {
+	if err := run(*which, *out, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "gpu:", err)
 		os.Exit(1)
 	}
 }
 
-func run(which, out string) error {
-	d, err := vulkan.Open(which, vulkan.Options{})
+func run(which, out string, quick bool) error {
+	b, err := open(which, quick)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	rows, err := measure(d)
+	defer b.close()
+	rows, err := b.measure()
 	if err != nil {
 		return err
 	}
 	date, commit := time.Now().Format(time.DateOnly), report.Commit()
-	title := fmt.Sprintf("%s, commit %s, %s, driver %s", date, commit, d.Info().Name, d.Info().Driver)
+	title := fmt.Sprintf("%s, commit %s, %s, driver %s", date, commit, b.device.Info().Name, b.device.Info().Driver)
 	text := table(title, rows)
 	if _, err := os.Stdout.WriteString(text); err != nil || out == "" {
 		return err
@@ -70,93 +59,92 @@ func run(which, out string) error {
 	return report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text))
 }
 
-// measure probes the device and then runs a decoder on it.
-func measure(d *vulkan.Device) ([]row, error) {
-	const giga = 1e9
-	p, err := d.Probe()
+// bench is an open device with its ceilings.
+type bench struct {
+	device *vulkan.Device // as sessions open it
+	whole  *vulkan.Device // the same; it computes every node that it can
+	quick  bool
+	warm   time.Duration // of work before measurements
+	runs   int
+	memory float64 // bytes per second
+	sums   float64 // multiply-adds of float32 per second
+}
+
+// open opens a device. A device in software gets the quick measurements.
+func open(which string, quick bool) (*bench, error) {
+	b := &bench{quick: quick, warm: time.Second, runs: 20}
+	var err error
+	if b.device, err = vulkan.Open(which, vulkan.Options{Statistics: true}); err != nil {
+		return nil, err
+	}
+	if b.whole, err = vulkan.Open(which, vulkan.Options{Everything: true}); err != nil {
+		b.device.Close()
+		return nil, err
+	}
+	if quick || b.device.Info().Type == "cpu" {
+		b.quick, b.warm, b.runs = true, 10*time.Millisecond, 2
+	}
+	return b, nil
+}
+
+func (b *bench) close() {
+	b.whole.Close()
+	b.device.Close()
+}
+
+// measure returns the rows of all measurements.
+func (b *bench) measure() ([]row, error) {
+	list, err := b.probe()
 	if err != nil {
 		return nil, err
 	}
+	for _, part := range []func() ([]row, error){b.kernels, b.networks, b.decoder} {
+		rows, err := part()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rows...)
+	}
+	return list, nil
+}
+
+// probe returns the ceilings, products beside them, and the clock.
+func (b *bench) probe() ([]row, error) {
+	const giga, mega = 1e9, 1e6
+	if err := b.device.Warm(b.warm); err != nil {
+		return nil, err
+	}
+	p, err := b.device.Probe()
+	if err != nil {
+		return nil, err
+	}
+	b.memory, b.sums = p.CopyBytes, p.Multiplies
 	memory := p.CopyBytes / giga
 	list := []row{
 		{what: "copy", rate: memory, unit: "GB/s"},
 		{what: "multiply-adds of float32", rate: 2 * p.Multiplies / giga, unit: "GFLOP/s"},
-		{fmt.Sprintf("gemv of float32, %d", p.GEMVSide), p.GEMVBytes / giga, memory, "GB/s", "copy", 0.7},
-		{fmt.Sprintf("gemm of float32, %d", p.GEMMSide), 2 * p.GEMM / giga, 2 * p.Multiplies / giga, "GFLOP/s", "multiply-adds", 0.6},
+		{fmt.Sprintf("gemv of float32, %d", p.GEMVSide), p.GEMVBytes / giga, memory, "GB/s", "copy", 0.8},
+		{fmt.Sprintf("gemm of float32, %d", p.GEMMSide), 2 * p.GEMM / giga, 2 * p.Multiplies / giga, "GFLOP/s",
+			"multiply-adds", 0.67},
+	}
+	if p.Clock > 0 {
+		list = append([]row{{what: "clock of shaders", rate: p.Clock / mega, unit: "MHz"}}, list...)
 	}
 	for _, m := range p.Matrices {
+		goal := 0.5
+		if strings.HasPrefix(m.Matrix, "i8") {
+			goal = 0.4
+		}
 		list = append(list, row{what: "matrices of " + m.Matrix, rate: 2 * m.Multiplies / giga, unit: "GFLOP/s"},
-			row{fmt.Sprintf("gemm by %s, %d", m.Shader, p.GEMMSide), 2 * m.GEMM / giga, 2 * m.Multiplies / giga, "GFLOP/s", "these matrices", 0.4})
+			row{fmt.Sprintf("gemm by %s, %d", m.Shader, p.GEMMSide), 2 * m.GEMM / giga, 2 * m.Multiplies / giga, "GFLOP/s",
+				"these matrices", goal})
 	}
-	seconds, bytes, err := decode(d)
-	if err != nil {
-		return nil, err
-	}
-	return append(list,
-		row{what: "tokens of 4-bit weights", rate: 1 / seconds, unit: "1/s"},
-		row{"weights read for these", float64(bytes) / seconds / giga, memory, "GB/s", "copy", 0.6}), nil
-}
-
-// decode returns the median seconds of a token after a few others, and the bytes of the weights
-// that it reads.
-func decode(d *vulkan.Device) (seconds float64, bytes int, err error) {
-	size := decoders[d.Info().Type == "cpu"]
-	built := topologies.Llama(size)
-	for _, w := range built.Graph.Initializers {
-		bytes += len(w.Tensor.Bytes())
-	}
-	bytes -= 4 * size.Words * size.Width // of the table of words: a token reads one row of it
-	folder, err := os.MkdirTemp("", "nacre-gpu")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "decoder.onnx")
-	if err := formats.Save(path, built, formats.Options{}); err != nil {
-		return 0, 0, err
-	}
-	m, err := nacre.Open(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer m.Close()
-	s, err := m.NewSession(nacre.Options{Device: d})
-	if err != nil {
-		return 0, 0, err
-	}
-	defer s.Close()
-	times, err := tokens(s)
-	if err != nil {
-		return 0, 0, err
-	}
-	return times[len(times)/2].Seconds(), bytes, nil
-}
-
-// tokens returns the time of each token after a prompt and a few others, in ascending order.
-func tokens(s *nacre.Session) ([]time.Duration, error) {
-	const prompt, before, timed = 16, 8, 32
-	g, err := generate.New(context.Background(), s, generate.Options{})
-	if err != nil {
-		return nil, err
-	}
-	ctx := context.Background()
-	q, err := g.Start(ctx, side.Ascending(prompt), generate.Sampling{MaxTokens: before + timed})
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	var times []time.Duration
-	for i := range before + timed {
-		start := time.Now()
-		if _, ok, err := q.Next(ctx); err != nil || !ok {
-			return nil, errors.Join(fmt.Errorf("token %d is missing: %v", i, q.Reason()), err)
-		}
-		if i >= before {
-			times = append(times, time.Since(start))
+	for _, s := range p.Shaders {
+		if s.LocalBytes > 0 {
+			list = append(list, row{what: "local memory of " + s.Shader, rate: float64(s.LocalBytes), unit: "bytes"})
 		}
 	}
-	slices.Sort(times)
-	return times, nil
+	return list, nil
 }
 
 // table returns the rows below a title.
@@ -168,6 +156,8 @@ func table(title string, rows []row) string {
 		share, goal := "", ""
 		if r.ceiling > 0 {
 			share = fmt.Sprintf("%.0f%% of %s", 100*r.rate/r.ceiling, r.of)
+		}
+		if r.ceiling > 0 && r.goal > 0 {
 			if goal = fmt.Sprintf("%.0f%%", 100*r.goal); r.rate < r.goal*r.ceiling {
 				goal = "below " + goal
 			}

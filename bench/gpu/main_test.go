@@ -5,23 +5,22 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/testenv"
-	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// TestMeasure measures a device. Every rate is above 0, and the rates of products are beside
-// ceilings.
-func TestMeasure(t *testing.T) {
+// TestQuick makes the quick measurements. Every rate is above 0, kernels and products are beside
+// ceilings, and there are rows for networks, tokens and the host's time of them.
+func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures a device: not in short runs")
 	}
-	d, err := vulkan.Open("0", vulkan.Options{})
+	b, err := open("0", true)
 	testenv.Need(t, err)
-	defer d.Close()
-	rows, err := measure(d)
+	defer b.close()
+	rows, err := b.measure()
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounded := 0
+	bounded, text := 0, table("quick", rows)
 	for _, r := range rows {
 		if !(r.rate > 0) {
 			t.Errorf("%s: the rate is %v", r.what, r.rate)
@@ -30,8 +29,13 @@ func TestMeasure(t *testing.T) {
 			bounded++
 		}
 	}
-	if len(rows) < 6 || bounded < 3 {
-		t.Errorf("%d rows, %d of them with ceilings", len(rows), bounded)
+	if want := 3 + len(allKernels(true)); bounded < want {
+		t.Errorf("%d rows have ceilings, want %d", bounded, want)
+	}
+	for _, want := range []string{"copy", "4-bit product", "perceptron, a run", "float16", "opening", "tokens", "host's time"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing from\n%s", want, text)
+		}
 	}
 }
 

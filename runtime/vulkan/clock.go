@@ -9,11 +9,12 @@ import (
 )
 
 // Warm keeps the device at work for at least the given time. Devices without work lower their
-// clock, and take a part of a second of work to raise it again.
+// clock, and take a part of a second of work to raise it again. For a device in software, Warm does
+// nothing.
 func (d *Device) Warm(least time.Duration) error {
 	const invocations = 1 << 20
 	loops := d.probeLoops()
-	for begin := time.Now(); time.Since(begin) < least; {
+	for begin := time.Now(); d.info.Type != "cpu" && time.Since(begin) < least; {
 		if _, err := d.time("probe/fma", "f32", []uint32{groupSize, uint32(loops)}, words{invocations, 0x3f800000, 0},
 			d.flatGroups(invocations/groupSize), 4*invocations); err != nil {
 			return err
@@ -21,6 +22,10 @@ func (d *Device) Warm(least time.Duration) error {
 	}
 	return nil
 }
+
+// Waited returns the time that runs have waited for the device. The rest of a run's time is the
+// host's.
+func (d *Device) Waited() time.Duration { return time.Duration(d.waited.Load()) }
 
 // probeLoops returns the steps of loops that measure arithmetic.
 func (d *Device) probeLoops() int {

@@ -63,6 +63,7 @@ type Device struct {
 	matrices map[string]vk.Matrix // by element type of the operands
 	pool     *pool
 	records  atomic.Int64 // recordings of segments
+	waited   atomic.Int64 // nanoseconds of waits for submissions
 
 	mu        sync.Mutex
 	pipelines map[string]*pipeline

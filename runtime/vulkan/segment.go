@@ -3,6 +3,7 @@ package vulkan
 import (
 	"maps"
 	"slices"
+	"time"
 	"unsafe"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -261,7 +262,10 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 				return s.ownerOf(chunks[submitted]), failure(err)
 			}
 		}
-		if err := c.recorder.Wait(); err != nil {
+		begin := time.Now()
+		err := c.recorder.Wait()
+		s.acc.dev.waited.Add(int64(time.Since(begin)))
+		if err != nil {
 			settle(i + 1)
 			return s.ownerOf(c), failure(err)
 		}
