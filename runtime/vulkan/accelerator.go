@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -87,6 +88,28 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	return device.First(rowsOf(b), "device vulkan has no row for the operator", func(r row) (*device.Step, error) {
 		return a.bindRow(r, b)
 	})
+}
+
+// Alternatives returns the steps of all rows of the node's operator that do not refuse it.
+func (a *Accelerator) Alternatives(b *device.Binding) (steps []*device.Step, err error) {
+	first, err := a.Bind(b)
+	if err != nil || hasLengths(b) {
+		return []*device.Step{first}, err
+	}
+	steps = append(steps, first)
+	for _, r := range rowsOf(b) {
+		step, err := a.bindRow(r, b)
+		if device.Refused(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(steps, func(s *device.Step) bool { return s.String() == step.String() }) {
+			steps = append(steps, step)
+		}
+	}
+	return steps, nil
 }
 
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {

@@ -36,6 +36,7 @@ type segment struct {
 	plain     []*chunk
 	timed     []*chunk // nil until a run is timed
 	times     []int64
+	ended     time.Time // of the last timed run
 }
 
 // command is a dispatch or a copy of a segment.
@@ -281,6 +282,7 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 				settle(i + 1)
 				return s.ownerOf(c), failure(err)
 			}
+			s.ended = time.Now()
 		}
 	}
 	s.move(false)
@@ -330,6 +332,15 @@ func (s *segment) Times() []int64 {
 		list[i] = s.times[at]
 	}
 	return list
+}
+
+// Began returns when the first command of the last timed run began. The end of the last command is
+// when the wait for it ended.
+func (s *segment) Began() time.Time {
+	if len(s.times) == 0 {
+		return s.ended
+	}
+	return s.ended.Add(-time.Duration(s.times[len(s.times)-1] - s.times[0]))
 }
 
 // Bytes returns the bytes of the session's memory that the segment takes.

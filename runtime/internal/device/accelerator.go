@@ -19,6 +19,9 @@ type Accelerator interface {
 	// the device does not compute the node, the error is a *Refusal or another one that Refused
 	// knows.
 	Bind(b *Binding) (*Step, error)
+	// Alternatives returns the steps of all rows that compute the node, without equal ones. The first
+	// is the step of Bind.
+	Alternatives(b *Binding) ([]*Step, error)
 	// Saves estimates how much less time a bound step takes than the session's device, which takes
 	// the given time. Transfer estimates the time of a copy of n bytes to or from the device.
 	Saves(elsewhere time.Duration) time.Duration
@@ -56,6 +59,8 @@ type AcceleratorSegment interface {
 	Segment
 	// Attach sets the memory of a base.
 	Attach(base int, m Memory)
+	// Began returns when the first command of the last timed run began, by the host's clock.
+	Began() time.Time
 	// Draw draws the random numbers of the next run, by op.Random.
 	Draw(ctx context.Context)
 }

@@ -31,12 +31,13 @@ type Way struct {
 
 // Compare times, for every step of the plan that has commands, all ways to compute it, in turns,
 // rounds times each. All ways of a step share operands: constants of the plan, and random elements
-// for other inputs. If node is not empty, only steps of the node with this label are timed.
+// for other inputs. Steps of an accelerator are timed by its own clock; copies to and from it are
+// left out. If node is not empty, only steps of the node with this label are timed.
 func (e *Executor) Compare(ctx context.Context, pl *plan.Plan, node string, rounds int) ([]Comparison, error) {
 	var list []Comparison
 	for i := range pl.Steps {
 		s := &pl.Steps[i]
-		if s.OnHost() || len(s.Commands) == 0 || node != "" && s.Label() != node {
+		if s.OnHost() || isCopy(s) || len(s.Commands) == 0 || node != "" && s.Label() != node {
 			continue
 		}
 		c, err := e.compare(ctx, pl, i, rounds)
@@ -50,6 +51,9 @@ func (e *Executor) Compare(ctx context.Context, pl *plan.Plan, node string, roun
 
 func (e *Executor) compare(ctx context.Context, pl *plan.Plan, at, rounds int) (*Comparison, error) {
 	s, b := &pl.Steps[at], pl.Binding(at)
+	if s.Offloaded() {
+		return e.compareOffloaded(ctx, pl, at, rounds)
+	}
 	steps, err := e.device.Alternatives(b)
 	if err != nil {
 		return nil, err

@@ -328,6 +328,9 @@ func (r *run) commands(f *frame, i int) (int, error) {
 		return seg.Owner[min(done, len(seg.Owner)-1)], err
 	}
 	if r.prof != nil {
+		if a, ok := s.(device.AcceleratorSegment); ok {
+			begin = r.prof.wait(seg, begin, a.Began())
+		}
 		r.prof.segment(f, seg, s.Times(), begin)
 	}
 	for at := seg.First; at < seg.End; at++ {

@@ -16,6 +16,9 @@ import (
 type Profile struct {
 	Begin time.Time
 	Steps []StepTime
+	// Waits lists the calls of an accelerator, during which the host copies values, submits commands
+	// and waits for their end.
+	Waits []Wait
 	// Memory is the most bytes that arenas, scratch and results of a run took at a time, including
 	// the bodies of nodes.
 	Memory int
@@ -34,6 +37,15 @@ type StepTime struct {
 	Start  time.Duration // since Begin
 	Time   time.Duration
 	Own    time.Duration // Time without the steps in bodies of the node
+	// Offloaded says that an accelerator computed the step, beside the host.
+	Offloaded bool
+}
+
+// Wait is a call of an accelerator for some steps.
+type Wait struct {
+	Steps int
+	Start time.Duration // since Begin
+	Time  time.Duration
 }
 
 // now returns the time if the run is profiled.
@@ -64,6 +76,16 @@ func (p *Profile) host(f *frame, at int, run func() error) error {
 	return err
 }
 
+// wait adds the call of an accelerator from begin until now, and returns when its commands began, by
+// the accelerator's account but not before the call.
+func (p *Profile) wait(seg *plan.Segment, begin, began time.Time) time.Time {
+	p.Waits = append(p.Waits, Wait{seg.End - seg.First, p.start(begin), time.Since(begin)})
+	if began.Before(begin) {
+		return begin
+	}
+	return began
+}
+
 // segment adds the steps of a segment that began at time begin. A step lasts from the start of its
 // first command to the end of its last. A step without commands takes no time. Times is nil if no
 // step has commands.
@@ -88,12 +110,19 @@ func (p *Profile) step(f *frame, at int, start, d time.Duration) {
 	s := &f.plan.Steps[at]
 	p.Steps = append(p.Steps, StepTime{
 		Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Within: f.run.within, Start: start,
-		Time: d, Own: d,
+		Time: d, Own: d, Offloaded: s.Offloaded(),
 	})
 }
 
+// The lines of a trace.
+const (
+	hostLine = iota + 1
+	deviceLine
+)
+
 // WriteTrace writes the steps in the Chrome trace event format (JSON array form). Trace viewers
-// show it as a time line.
+// show it as a time line. Steps of an accelerator are on a line of their own, by the host's clock,
+// and the host's line has its calls of the accelerator.
 func (p *Profile) WriteTrace(w io.Writer) error {
 	type event struct {
 		Name  string            `json:"name"`
@@ -105,10 +134,24 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 		TID   int               `json:"tid"`
 		Args  map[string]string `json:"args"`
 	}
-	events := make([]event, len(p.Steps))
-	for i, s := range p.Steps {
-		events[i] = event{s.Node, s.Op, "X", micros(s.Start), micros(s.Time), 1, 1,
-			map[string]string{"op": s.Op, "how": s.How, "inputs": s.Inputs, "within": s.Within}}
+	events := make([]event, 0, len(p.Steps))
+	for _, s := range p.Steps {
+		line := hostLine
+		if s.Offloaded {
+			line = deviceLine
+		}
+		events = append(events, event{s.Node, s.Op, "X", micros(s.Start), micros(s.Time), 1, line,
+			map[string]string{"op": s.Op, "how": s.How, "inputs": s.Inputs, "within": s.Within}})
+	}
+	for _, w := range p.Waits {
+		events = append(events, event{fmt.Sprintf("%d steps", w.Steps), "call of the device", "X", micros(w.Start),
+			micros(w.Time), 1, hostLine, nil})
+	}
+	if len(p.Waits) > 0 {
+		for line, name := range map[int]string{hostLine: "host", deviceLine: "device"} {
+			events = append(events, event{Name: "thread_name", Phase: "M", PID: 1, TID: line,
+				Args: map[string]string{"name": name}})
+		}
 	}
 	return json.NewEncoder(w).Encode(events)
 }
