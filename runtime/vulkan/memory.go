@@ -23,8 +23,9 @@ type pool struct {
 	most int // bytes of a buffer
 	size int // bytes of a block
 
-	mu     sync.Mutex
-	blocks []*block
+	mu      sync.Mutex
+	blocks  []*block
+	staging *vk.Buffer // for copies, while none is in progress; nil if there is none
 }
 
 // block is a buffer with pieces in use.
@@ -136,6 +137,10 @@ func (p *pool) free() {
 		b.buffer.Free()
 	}
 	p.blocks = nil
+	if p.staging != nil {
+		p.staging.Free()
+		p.staging = nil
+	}
 }
 
 // operand returns n bytes of the memory, from offset at on, as an operand of a dispatch.
@@ -166,11 +171,11 @@ func (m *Memory) Read(at int, dst []byte) error {
 // staged copies bytes through staging memory, in pieces. Record records the copy of one piece and
 // returns a function that staged calls after the copy.
 func (p *pool) staged(bytes int, record func(r *vk.Recorder, staging *vk.Buffer, done, n int) func()) error {
-	staging, err := p.dev.NewBuffer(min(wholeWords(bytes), stagingBytes), vk.Staging)
+	staging, err := p.takeStaging(min(wholeWords(bytes), stagingBytes))
 	if err != nil {
 		return failure(err)
 	}
-	defer staging.Free()
+	defer p.giveStaging(staging)
 	for done := 0; done < bytes; done += stagingBytes {
 		var then func()
 		if err := once(p.dev,
@@ -180,6 +185,31 @@ func (p *pool) staged(bytes int, record func(r *vk.Recorder, staging *vk.Buffer,
 		then()
 	}
 	return nil
+}
+
+// takeStaging returns staging memory of at least n bytes, the pool's if it is free and large enough.
+func (p *pool) takeStaging(n int) (*vk.Buffer, error) {
+	p.mu.Lock()
+	b := p.staging
+	if b != nil && b.Bytes() >= n {
+		p.staging = nil
+		p.mu.Unlock()
+		return b, nil
+	}
+	p.mu.Unlock()
+	return p.dev.NewBuffer(n, vk.Staging)
+}
+
+// giveStaging gives staging memory back. The pool keeps the larger of it and its own.
+func (p *pool) giveStaging(b *vk.Buffer) {
+	p.mu.Lock()
+	if p.staging == nil || p.staging.Bytes() < b.Bytes() {
+		b, p.staging = p.staging, b
+	}
+	p.mu.Unlock()
+	if b != nil {
+		b.Free()
+	}
 }
 
 // once records commands and runs them.
