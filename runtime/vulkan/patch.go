@@ -78,7 +78,7 @@ func (l *limits) data(b *device.Binding, length func(symbol string) (int, bool))
 // patch makes the recorded commands fit other lengths by changing varying constants. It reports
 // false if the commands must be recorded again.
 func (s *segment) patch(now map[string]int, length func(symbol string) (int, bool)) bool {
-	p := patch{segment: s, data: map[int][]byte{}, users: map[int]int{}}
+	p := patch{segment: s, data: map[int][]byte{}, users: map[int]int{}, messages: map[int]string{}}
 	for i := range s.given {
 		if !s.changes(i, now) {
 			continue
@@ -112,11 +112,13 @@ func (s *segment) changes(given int, now map[string]int) bool {
 	return false
 }
 
-// patch is the varying constants of the commands that lengths change.
+// patch is the varying constants of the commands that lengths change, and the messages of their
+// faults.
 type patch struct {
 	*segment
-	data  map[int][]byte // by offset
-	users map[int]int    // commands that want data there
+	data     map[int][]byte // by offset
+	users    map[int]int    // commands that want data there
+	messages map[int]string // by fault
 }
 
 // fits notes the varying constants of r, the form of command i for other lengths. It reports whether
@@ -163,7 +165,10 @@ func (p *patch) wants(at place, was, o *device.Operand) bool {
 		return false
 	case o.Index == drawIndex || isPrepared(o):
 		return true
-	case o.Index == faultIndex || !at.isVarying:
+	case o.Index == faultIndex:
+		p.messages[at.at] = string(o.Data)
+		return true
+	case !at.isVarying:
 		return slices.Equal(was.Data, o.Data)
 	case len(was.Data) != len(o.Data) || p.data[at.at] != nil && !slices.Equal(p.data[at.at], o.Data):
 		return false
@@ -184,6 +189,9 @@ func (p *patch) apply() bool {
 	}
 	for at, data := range p.data {
 		copy(p.staging.Host()[staged+at:], data)
+	}
+	for i, message := range p.messages {
+		p.faults.list[i].message = message
 	}
 	return true
 }
