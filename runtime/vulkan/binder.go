@@ -252,12 +252,28 @@ func (b *binder) dispatch(
 			"%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", guard.ErrInternal,
 			name, m.Kernel.Operands, m.Kernel.Push, len(m.Kernel.Constants), len(operands), len(w), len(constants))
 	}
-	c := device.Command{Kernel: &kernel{module: m, constants: append([]uint32{uint32(size)}, constants...),
-		groups: groups}, Operands: operands}
+	all := append([]uint32{uint32(size)}, constants...)
+	if err := b.checkShared(m, all); err != nil {
+		return err
+	}
+	c := device.Command{Kernel: &kernel{module: m, constants: all, groups: groups}, Operands: operands}
 	for _, x := range w {
 		c.Words = append(c.Words, graph.Known(int(x)))
 	}
 	b.step.Commands = append(b.step.Commands, c)
+	return nil
+}
+
+// checkShared refuses a dispatch that shares more memory in a workgroup than the device has. Drivers
+// do not refuse it: the device is lost.
+func (b *binder) checkShared(m *shaders.Module, constants []uint32) error {
+	n, err := m.SharedBytes(constants)
+	if err != nil {
+		return graph.Errorf(graph.ErrFormat, "%w: %w", guard.ErrInternal, err)
+	}
+	if most := b.dev.info.Caps.MaxShared; n > most {
+		return device.Refuse("a workgroup of %s shares %d bytes, and the device has %d", m.Kernel.Name, n, most)
+	}
 	return nil
 }
 
