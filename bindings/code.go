@@ -105,6 +105,13 @@ func (c *Code) Point(place int, of Span, offset int) { c.point(place, of, offset
 // Len returns the number of commands.
 func (c *Code) Len() int { return c.count }
 
+// The values of flags, as csrc/core/parallel.h says.
+const (
+	flagRuns = iota
+	flagStops
+	flagYields
+)
+
 // Flag stops runs. It is outside Go's heap, so that kernels can read it.
 type Flag struct{ word *int32 }
 
@@ -120,16 +127,16 @@ func NewFlag() *Flag {
 }
 
 // Set stops the runs that poll the flag, current and future ones, between two chunks of work.
-func (f *Flag) Set() { atomic.StoreInt32(f.word, 1) }
+func (f *Flag) Set() { atomic.StoreInt32(f.word, flagStops) }
 
 // Clear allows runs again.
-func (f *Flag) Clear() { atomic.StoreInt32(f.word, 0) }
+func (f *Flag) Clear() { atomic.StoreInt32(f.word, flagClear) }
 
 // IsSet reports whether Set was called after the last Clear. In a build for one thread, it lets other
 // goroutines run first, if they have not for a while.
 func (f *Flag) IsSet() bool {
 	pause()
-	return atomic.LoadInt32(f.word) != 0
+	return atomic.LoadInt32(f.word) == flagStops
 }
 
 // Free releases the flag. No run may use it afterwards.
@@ -162,6 +169,9 @@ func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, f Fa
 	c.job.commands = uint64(c.count)
 	c.job.threads = uint64(threads)
 	c.job.pool = p.word()
+	if stop == nil {
+		stop = unset()
+	}
 	c.job.stop = 0
 	if stop != nil {
 		c.job.stop = address(unsafe.Pointer(stop.word))

@@ -16,6 +16,12 @@ func Reaches([]byte) bool { return true }
 // does not change.
 func Resident(memory []byte) int64 { return int64(address(unsafe.Pointer(unsafe.SliceData(memory)))) }
 
+// flagClear is the value of a flag that does not stop runs.
+const flagClear = flagRuns
+
+// unset returns the flag of runs without one.
+func unset() *Flag { return nil }
+
 // lending is the operands of a Code that commands cannot use in their place: none.
 type lending struct{}
 

@@ -33,6 +33,13 @@ var kernels = sync.OnceValues(func() (host, error) {
 	return h, nil
 })
 
+// flagClear is the value of a flag that does not stop runs. A collection of Go's heap stops all
+// goroutines, and a goroutine in the module stops when it yields.
+const flagClear = flagYields
+
+// unset returns the flag of runs without one.
+var unset = sync.OnceValue(NewFlag)
+
 // region is the instance of kernels; nil for none. It is set before anything is allocated in it.
 var region *instance
 

@@ -80,6 +80,8 @@ func instantiate(code []byte) (h *instance, err error) {
 		"__stack_pointer":           global(true, data),
 		"__memory_base":             global(false, data),
 		"__table_base":              global(false, 1),
+	}, "host": map[string]any{
+		"yield": js.Global().Get("Function").Get("prototype"), // a function that does nothing; no flag asks for it
 	}})
 	exports := made.Get("exports")
 	exports.Call("__wasm_apply_data_relocs")

@@ -35,6 +35,15 @@ void nacre_team_init(nacre_team *team, nacre_pool *pool, size_t threads, const i
 void nacre_team_begin(nacre_team *team) { (void)team; }
 void nacre_team_end(nacre_team *team) { (void)team; }
 
+// nacre_yield lets other work of the host run. It is the only function that the module imports.
+__attribute__((import_module("host"), import_name("yield"))) void nacre_yield(void);
+
+int nacre_stopped(const nacre_team *team) {
+    if (team == NULL || team->stop == NULL) return 0;
+    if (__atomic_load_n(team->stop, __ATOMIC_RELAXED) == NACRE_YIELDS) nacre_yield();
+    return __atomic_load_n(team->stop, __ATOMIC_RELAXED) == NACRE_STOPS;
+}
+
 // ---- tables ----
 
 static uint32_t wasm_address(const void *p) { return (uint32_t)(uintptr_t)p; }

@@ -7,8 +7,8 @@
 //
 // Kernels then run on one thread, one at a time, with vectors of 128 bits. All memory of sessions, of
 // packed weights and of copies of the others, is in one region of 4 GB; a session beyond it gets
-// graph.ErrMemory. A command cannot be interrupted: a collection of Go's heap waits for its end, and so
-// may other goroutines, and the end of a run whose context is done.
+// graph.ErrMemory. A command calls Go between its chunks of work, so that collections of Go's heap and
+// ends of contexts do not wait for its end.
 //
 // The systems are Linux, macOS, Windows and BSD on amd64 and arm64. Elsewhere Available of package
 // bindings returns an error. With cgo, and in js, the package is empty.

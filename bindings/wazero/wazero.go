@@ -80,6 +80,10 @@ func (x *instance) instantiate(host wazero.Runtime, module []byte, layout hosted
 	if _, err := host.Instantiate(ctx, environment(len(x.all)/page, layout)); err != nil {
 		return err
 	}
+	if _, err := host.NewHostModuleBuilder("host").NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(yield), nil, nil).Export("yield").Instantiate(ctx); err != nil {
+		return err
+	}
 	code, err := host.CompileModule(ctx, module)
 	if err != nil {
 		return err
@@ -99,6 +103,9 @@ func (x *instance) instantiate(host wazero.Runtime, module []byte, layout hosted
 	}
 	return nil
 }
+
+// yield is a function of Go where the runtime stops a goroutine that is in the module.
+func yield(context.Context, []uint64) {}
 
 // newRuntime returns wazero's compiler. Its interpreter would be slower than Go.
 func newRuntime() (host wazero.Runtime, err error) {

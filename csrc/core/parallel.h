@@ -20,6 +20,10 @@ typedef struct nacre_team nacre_team;
 // job can be divided so far. Otherwise the task checks nacre_stopped itself.
 typedef void (*nacre_task)(void *job, size_t chunk, size_t thread);
 
+// Values of the flag of a run. A run whose flag is NACRE_YIELDS calls the host at every poll; only
+// hosts of WebAssembly set it.
+enum { NACRE_RUNS, NACRE_STOPS, NACRE_YIELDS };
+
 // nacre_pool_create returns a pool of `threads` threads, including the caller, or NULL if a thread
 // cannot be made. Everywhere, NULL is a pool of one thread.
 nacre_pool *nacre_pool_create(size_t threads);
@@ -28,7 +32,7 @@ void nacre_pool_destroy(nacre_pool *pool);
 struct nacre_team {
     nacre_pool *pool;     // NULL for the caller alone
     size_t threads;       // most at work at a time, including the caller
-    const int32_t *stop;  // NULL, or a flag that stops the run if it is not 0
+    const int32_t *stop;  // NULL, or a flag: NACRE_RUNS, NACRE_STOPS or NACRE_YIELDS
     // Runs a job on the pool. It is a member so that kernels need no symbols of the pool.
     void (*parallel)(nacre_team *team, size_t chunks, nacre_task task, void *job);
 };
@@ -53,9 +57,13 @@ static inline size_t nacre_team_threads(const nacre_team *team) {
 }
 
 // nacre_stopped reports whether the run is stopped. The results of a stopped job must not be used.
+#if NACRE_WASM
+int nacre_stopped(const nacre_team *team);
+#else
 static inline int nacre_stopped(const nacre_team *team) {
-    return team != NULL && team->stop != NULL && __atomic_load_n(team->stop, __ATOMIC_RELAXED) != 0;
+    return team != NULL && team->stop != NULL && __atomic_load_n(team->stop, __ATOMIC_RELAXED) != NACRE_RUNS;
 }
+#endif
 
 // nacre_pause pauses a thread that looks for work, to save power.
 static inline void nacre_pause(void) {

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t pool;  // 0 for the caller alone
     uint64_t threads;
     uint64_t times;  // 0, or of space for commands + 1 times in ns, int64_t: each begin, and the end
-    uint64_t stop;   // 0, or of a flag, int32_t, with which another thread may stop the run
+    uint64_t stop;   // 0, or of the flag of the team, int32_t, which another thread may change
     uint64_t done;   // commands that ran to their end
     nacre_failure failure;
 } nacre_job;

@@ -146,7 +146,8 @@ func text(t *testing.T, r *bytes.Reader) string {
 	return string(b)
 }
 
-// TestImports expects no import besides memory, a table and the module's places in them.
+// TestImports expects no imports besides memory, a table, the module's places in them, and the function
+// that yields.
 func TestImports(t *testing.T) {
 	const function, table, memory, global = 0, 1, 2, 3
 	var got []string
@@ -176,7 +177,7 @@ func TestImports(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{"env.__indirect_function_table", "env.__memory_base", "env.__stack_pointer", "env.__table_base",
-		"env.memory"}
+		"env.memory", "host.yield function"}
 	if !slices.Equal(got, want) {
 		t.Errorf("imports are %q, want %q", got, want)
 	}

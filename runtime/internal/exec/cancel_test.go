@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -80,13 +81,15 @@ func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	t.Errorf("the run ended %v after it was cancelled", late)
 }
 
-// cancelLater cancels a run of the plan under way, and returns the time from there to its end.
+// cancelLater cancels a run of the plan under way, after a collection of garbage, for which all goroutines
+// stop. It returns the time from the collection's begin to the run's end.
 func cancelLater(t *testing.T, e *exec.Executor, pl *plan.Plan, in []tensor.Value) time.Duration {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cancelled := make(chan time.Time, 1)
 	time.AfterFunc(50*time.Millisecond, func() {
 		cancelled <- time.Now()
+		runtime.GC()
 		cancel()
 	})
 	_, err := e.Run(ctx, pl, in, nil)
