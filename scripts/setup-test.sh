@@ -14,6 +14,7 @@ clang                                     clang
 cmake                                     cmake
 make                                      make
 node                                      nodejs
+npm                                       npm
 espeak-ng                                 espeak-ng
 qemu-aarch64                              qemu-user
 aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu

@@ -232,9 +232,11 @@ consumer() { # a module of somebody else that uses this one
   scripts/test-consumer.sh
 }
 
-oracles() { # the programs in Python that make or check expected results are formatted and clean
+oracles() { # programs in Python are formatted and clean
   .venv/bin/ruff format --no-cache --check oracles
   .venv/bin/ruff check --no-cache oracles
+  .venv/bin/ruff format --no-cache --config oracles/ruff.toml --check scripts
+  .venv/bin/ruff check --no-cache --config oracles/ruff.toml scripts
 }
 
 peer() { # random models that ONNX Runtime answers: operators one by one, and whole networks

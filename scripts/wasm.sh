@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # wasm.sh [FOLDER] compiles the kernels to kernels.wasm, a position-independent module, in
 # bindings/internal/wasm or another folder. kernels.sum beside it has the compiler's version and the
-# sums of the module and of its sources. The compiler is zig of .venv: the same sources give the same
-# bytes everywhere.
+# sums of the module and of its sources. The compiler is zig of .venv, and wasm-opt comes from npm: the
+# same sources give the same bytes everywhere.
 #
 # C needs functions of the standard library. Some are musl's, and zig has the others in its own
 # language: compiler_rt.zig and c.zig. An unknown function is an error, so the module imports memory,
-# a table and its places in them, and nothing else.
+# a table, its places in them, the function that yields, and nothing else.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$(dirname "$(readlink -f "$0")")")"
@@ -14,6 +14,8 @@ mkdir -p build/zig "${1:-bindings/internal/wasm}"
 export ZIG_GLOBAL_CACHE_DIR=$PWD/build/zig ZIG_LOCAL_CACHE_DIR=$PWD/build/zig
 out=$(cd "${1:-bindings/internal/wasm}" && pwd)
 lib=$(.venv/bin/python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "lib")')
+
+opt=$(scripts/wasm/binaryen.sh)
 
 families=(attention blocks conv copy eltwise half matmul ml nbits norm pool probe quant random reduce resize rnn)
 musl=(__expo2 __math_divzero __math_divzerof __math_invalid __math_invalidf __math_oflow __math_oflowf __math_uflow
@@ -26,10 +28,11 @@ target=(-target wasm32-wasi -mcpu=generic+bulk_memory+nontrapping_fptoint+sign_e
 
 zig() { .venv/bin/python -m ziglang "$@"; }
 # compile reads names of files, which stand for NAME in its arguments. Loops are unrolled and turned
-# into vectors where the code asks for it: elsewhere that takes half as many bytes again.
+# into vectors, and functions inlined, where the code asks for it: elsewhere that takes half as many
+# bytes again.
 compile() {
   xargs -P "$(nproc)" -I NAME .venv/bin/python -m ziglang cc "${target[@]}" -std=c11 -O3 -g0 -fvisibility=hidden \
-    -ffp-contract=off -fno-unroll-loops -fno-vectorize -fno-slp-vectorize "$@"
+    -ffp-contract=off -fno-unroll-loops -fno-vectorize -fno-slp-vectorize -mllvm -inline-threshold=0 "$@"
 }
 
 objects=$(mktemp -d)
@@ -44,11 +47,14 @@ for name in c compiler_rt; do
   zig build-obj "${target[@]}" -O ReleaseFast -fstrip -lc "$lib/$name.zig" -femit-bin="$objects/libc/$name.o"
 done
 zig wasm-ld --no-entry --shared --experimental-pic --strip-all "${exports[@]/#/--export=}" \
-  "$objects"/*.o "$objects"/*/*.o -o "$out/kernels.wasm"
+  "$objects"/*.o "$objects"/*/*.o -o "$objects/linked.wasm"
+.venv/bin/python scripts/wasm/relocations.py "$objects/linked.wasm"
+node "$opt" --enable-simd --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
+  -O3 "$objects/linked.wasm" -o "$out/kernels.wasm"
 
 # sources are the files that reach the module.
 sources() {
-  find scripts/wasm.sh csrc/wasm.c csrc/core "${families[@]/#/csrc/}" -name '*.sh' -o -name '*.[ch]' -o -name '*.inc' |
+  find scripts/wasm.sh scripts/wasm csrc/wasm.c csrc/core "${families[@]/#/csrc/}" -name '*.sh' -o -name '*.py' -o -name '*.[ch]' -o -name '*.inc' |
     grep -v -e x86 -e avx -e amx -e neon | sort
 }
 {

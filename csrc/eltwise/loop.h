@@ -12,12 +12,21 @@
 // An iteration touches only its own index, even if y is x.
 #define NACRE_EACH NACRE_SIMD for (size_t i = 0; i < n; i++)
 
+// NACRE_EACH_OF(T) is NACRE_EACH over elements of type T. In WebAssembly only elements of 4 bytes
+// become vectors, so that the module is smaller.
+#if NACRE_WASM
+#define NACRE_EACH_OF(T) \
+    NACRE_SIMD_PRAGMA(omp simd if (sizeof(T) == 4)) for (size_t i = 0; i < n; i++)
+#else
+#define NACRE_EACH_OF(T) NACRE_EACH
+#endif
+
 // y = expr of x.
 #define NACRE_CONVERT_LOOP(function, T, R, expr)                 \
     void function(const void *px, void *py, size_t n) {          \
         const T *const px_ = px;                                 \
         R *const py_ = py;                                       \
-        NACRE_EACH {                                             \
+        NACRE_EACH_OF(T) {                                       \
             const T x = px_[i];                                  \
             py_[i] = (R)(expr);                                  \
         }                                                        \
@@ -30,7 +39,7 @@
         R *const py_ = py;                                                  \
         const T p = ((const T *)params)[0], q = ((const T *)params)[1];     \
         (void)p, (void)q;                                                   \
-        NACRE_EACH {                                                        \
+        NACRE_EACH_OF(T) {                                                  \
             const T x = px_[i];                                             \
             py_[i] = (R)(expr);                                             \
         }                                                                   \
@@ -45,19 +54,19 @@ void nacre_repeat(void *y, size_t size, size_t n);
         const T *const pa_ = pa, *const pb_ = pb;                                                          \
         R *const py_ = py;                                                                                 \
         if (step_a != 0 && step_b != 0) {                                                                  \
-            NACRE_EACH {                                                                                   \
+            NACRE_EACH_OF(T) {                                                                             \
                 const T a = pa_[i], b = pb_[i];                                                            \
                 py_[i] = (R)(expr);                                                                        \
             }                                                                                              \
         } else if (step_a != 0) {                                                                          \
             const T b = *pb_;                                                                              \
-            NACRE_EACH {                                                                                   \
+            NACRE_EACH_OF(T) {                                                                             \
                 const T a = pa_[i];                                                                        \
                 py_[i] = (R)(expr);                                                                        \
             }                                                                                              \
         } else if (step_b != 0) {                                                                          \
             const T a = *pa_;                                                                              \
-            NACRE_EACH {                                                                                   \
+            NACRE_EACH_OF(T) {                                                                             \
                 const T b = pb_[i];                                                                        \
                 py_[i] = (R)(expr);                                                                        \
             }                                                                                              \

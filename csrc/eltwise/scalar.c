@@ -65,7 +65,7 @@ static __attribute__((noinline)) void binary(each_fn *f, size_t size, const void
     static void function(const void *pa, const void *pb, void *py, size_t n) {        \
         const T *const pa_ = pa, *const pb_ = pb;                                     \
         R *const py_ = py;                                                            \
-        NACRE_EACH {                                                                  \
+        NACRE_EACH_OF(T) {                                                            \
             const T a = pa_[i], b = pb_[i];                                           \
             py_[i] = (R)(expr);                                                       \
         }                                                                             \
