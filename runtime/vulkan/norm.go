@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -178,6 +179,11 @@ func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) err
 		return device.Refuse("%v elements become %v", b.DType(0), b.Out[0].DType)
 	}
 	x := b.In[0].Dims
+	if b.Has(2) && !b.Wants(1) && !b.Wants(2) {
+		if batch, channels, ok := o.PerRow(x, b.In[1].Dims, b.In[2].Dims); ok {
+			return b.rowNorm(o, variant, batch, channels)
+		}
+	}
 	for i, v := range b.In[1:] {
 		if v != nil && !o.PerElement(x, v.Dims) {
 			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
@@ -200,6 +206,23 @@ func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) err
 		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2),
 		y: b.out(0), mean: mean, inverse: inverse,
 	})
+}
+
+// rowNorm adds the dispatch that normalises rows with a scale and a bias for each channel of them.
+func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.Dim) error {
+	_, n, err := o.Split(b.In[0].Dims)
+	if err != nil {
+		return err
+	}
+	s, err := known(batch, channels, n)
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	var w words
+	w.int(s[0], s[1], s[2], s[1], s[1])
+	w.float(float64(o.Epsilon))
+	return b.lanes("norm/group", variant, s[0]*s[1], s[2], nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 func bindSkipNorm(o *nn.SkipNorm, b *binder) error {

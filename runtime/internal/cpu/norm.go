@@ -98,12 +98,17 @@ func lrnWords(
 // layerNorm adds a command that normalises rows. mean and invStd are its further outputs; bias is
 // the type of its bias.
 func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
+	x := b.In[0].Dims
+	if mean.Place == device.None && invStd.Place == device.None && bias != tensor.Invalid && b.Out[0].DType == b.DType(0) {
+		if batch, channels, ok := o.PerRow(x, b.In[1].Dims, b.In[2].Dims); ok {
+			return b.rowNorm(o, batch, channels)
+		}
+	}
 	types := []tensor.DType{b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash}
 	half, err := b.halfOfAll(types...)
 	if err != nil {
 		return err
 	}
-	x := b.In[0].Dims
 	for i, v := range b.In[1:] {
 		if v != nil && !o.PerElement(x, v.Dims) {
 			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
@@ -116,6 +121,21 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 	w := layerNormWords(rows, n, o.Centred, types, float64(o.Epsilon), half)
 	scale, shift := b.in(1), b.in(2)
 	return b.float32("f32_layer_norm", w, half, b.in(0), scale, shift, b.out(0), mean, invStd)
+}
+
+// rowNorm adds a command that normalises rows with a scale and a bias for each channel of them.
+func (b *binder) rowNorm(o *nn.LayerNorm, batch, channels graph.Dim) error {
+	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
+	half, err := b.halfOfAll(types...)
+	if err != nil {
+		return err
+	}
+	_, n, err := o.Split(b.In[0].Dims)
+	if err != nil {
+		return err
+	}
+	w := groupNormWords(batch, channels, n, channels, channels, types, float64(o.Epsilon), half)
+	return b.float32("f32_group_norm", w, half, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 // layerNormWords takes the types of x, scale, bias, output and statistics.

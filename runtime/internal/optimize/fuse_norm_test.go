@@ -53,6 +53,13 @@ func TestFuseLayerNorm(t *testing.T) {
 			d := b.centred(b.in("x", "tokens", 8))
 			b.out(b.op("Div", d, b.op("Sqrt", b.variance(d, lastAxis))))
 		}},
+		{name: "a scale and a bias of rows", want: []string{"LayerNormalization"}, build: func(b *net) {
+			b.out(b.layerNorm(b.in("x", "batch", 6, "tokens"), b.weight(1, 6, 1), b.weight(1, 6, 1)))
+		}},
+		{name: "of rows in each image", want: []string{"LayerNormalization"}, build: func(b *net) {
+			scale, bias := b.in("scale", "batch", 6, 1), b.in("bias", "batch", 6, 1)
+			b.out(b.layerNorm(b.in("x", "batch", 6, "tokens"), scale, bias))
+		}},
 		{name: "scaled in two ways", want: []string{"LayerNormalization", "LayerNormalization"}, build: func(b *net) {
 			d := b.centred(b.in("x", "tokens", 8))
 			y := b.op("Div", d, b.op("Sqrt", b.variance(d, lastAxis)))
@@ -93,6 +100,14 @@ func TestLayerNormLookAlikes(t *testing.T) {
 		{name: "another axis", want: parts, build: form(1, 1, 1, 5)},
 		{name: "different axes", want: []string{"ReduceMean", "Sub", "RMSNormalization", "Add"}, build: form(1, -1, 1, 5)},
 		{name: "a scale per batch", want: []string{"LayerNormalization", "Mul", "Add"}, types: []tensor.DType{tensor.F32}, build: form(-1, -1, 1, 2, 1, 5)},
+		{name: "a scale of rows alone", want: []string{"LayerNormalization", "Mul"}, build: func(b *net) {
+			d := b.centred(b.in("x", "batch", 6, 8))
+			y := b.op("Div", d, b.op("Sqrt", b.variance(d, lastAxis)))
+			b.out(b.op("Mul", y, b.weight(1, 6, 1)))
+		}},
+		{name: "a scale of rows that stretches", want: []string{"LayerNormalization", "Mul", "Add"}, build: func(b *net) {
+			b.out(b.layerNorm(b.in("x", "batch", 1, 8), b.weight(1, 6, 1), b.weight(1, 6, 1)))
+		}},
 		{name: "epsilon outside the root", want: []string{"ReduceMean", "Sub", "Pow", "ReduceMean", "Sqrt", "Add", "Div"}, build: func(b *net) {
 			d := b.centred(b.in("x", "tokens", 8))
 			root := b.op("Sqrt", b.op("ReduceMean", b.op("Pow", d, b.c(2)), lastAxis))

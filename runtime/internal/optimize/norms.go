@@ -134,15 +134,15 @@ func (m *matcher) withParameters(s norm, biased bool) []norm {
 	var list []norm
 	for _, n := range m.consumers[name] {
 		each := s
-		each.scale = m.parameter(&each, n, "Mul")
+		each.scale = m.parameter(&each, n, "Mul", m.isParameter)
 		if biased {
 			next := n
 			if each.scale != "" {
 				next = m.consumer(each.end)
 			}
-			each.bias = m.parameter(&each, next, "Add")
+			each.bias = m.parameter(&each, next, "Add", m.isParameter)
 		}
-		if each.scale == "" && each.bias == "" {
+		if each.scale == "" && each.bias == "" && (!biased || !m.ofRows(&each, n)) {
 			return []norm{s}
 		}
 		list = append(list, each)
@@ -150,14 +150,29 @@ func (m *matcher) withParameters(s norm, biased bool) []norm {
 	return list
 }
 
-// parameter extends the normalization by a node of operator op with a parameter as its other
-// operand, and returns the parameter. If the node is another, it returns "".
-func (m *matcher) parameter(s *norm, n *graph.Node, op string) string {
+// ofRows extends the normalization by a scale and a bias, n and the node after it, that all elements of a
+// row share. It reports whether both follow.
+func (m *matcher) ofRows(s *norm, n *graph.Node) bool {
+	each := *s
+	if each.scale = m.parameter(&each, n, "Mul", m.isRowParameter); each.scale == "" {
+		return false
+	}
+	each.bias = m.parameter(&each, m.consumer(each.end), "Add", m.isRowParameter)
+	if each.bias == "" {
+		return false
+	}
+	*s = each
+	return true
+}
+
+// parameter extends the normalization by a node of operator op with a parameter, as accept says, as its
+// other operand, and returns the parameter. If the node is another, it returns "".
+func (m *matcher) parameter(s *norm, n *graph.Node, op string, accept func(string, *norm) bool) string {
 	if !m.bound[n] || !is(n, op) || len(n.Inputs) != 2 {
 		return ""
 	}
 	for i, name := range n.Inputs {
-		if m.same(n.Inputs[1-i], s.end.Outputs[0]) && m.isParameter(name, s) {
+		if m.same(n.Inputs[1-i], s.end.Outputs[0]) && accept(name, s) {
 			s.nodes, s.end = append(slices.Clone(s.nodes), s.end), n
 			return name
 		}
@@ -175,6 +190,22 @@ func (m *matcher) isParameter(name string, s *norm) bool {
 		p = p[1:]
 	}
 	return slices.EqualFunc(x[len(x)-s.axes:], p, m.equal)
+}
+
+// isRowParameter reports whether a value has one element for each row, or each row of a part of the leading
+// axes.
+func (m *matcher) isRowParameter(name string, s *norm) bool {
+	x, p := m.dims(s.x), m.dims(name)
+	if m.dtype(name) != m.dtype(s.x) || len(x) != len(p) || len(x) <= s.axes {
+		return false
+	}
+	rows := len(x) - s.axes
+	for i := range rows {
+		if !p[i].Is(1) && !m.equal(x[i], p[i]) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p[rows:], func(d graph.Dim) bool { return !d.Is(1) })
 }
 
 // normalize replaces normalizations if only they use their nodes. It reports whether it replaced

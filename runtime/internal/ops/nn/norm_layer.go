@@ -69,13 +69,6 @@ func (o *LayerNorm) Infer(c *op.Infer) error {
 	if err != nil {
 		return err
 	}
-	rows, n, err := o.Split(x.Dims)
-	if err != nil {
-		return err
-	}
-	if count, ok := rows.Value(); n.Is(0) && ok && count > 0 {
-		return graph.Errorf(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
-	}
 	stats := slices.Clone(x.Dims)
 	for i := axis; i < rank; i++ {
 		stats[i] = graph.Known(1)
@@ -114,6 +107,34 @@ func (o *LayerNorm) PerElement(dims, param graph.Dims) bool {
 		param = param[1:]
 	}
 	return slices.EqualFunc(param, row, graph.Dim.Same)
+}
+
+// PerRow reports whether a scale and a bias have one element for each channel, if rows are those of batch
+// times channels. All elements of a row then share theirs.
+func (o *LayerNorm) PerRow(dims, scale, bias graph.Dims) (batch, channels graph.Dim, ok bool) {
+	axis, err := op.NormAxis(o.Axis, len(dims))
+	if err != nil || !o.Centred {
+		return batch, channels, false
+	}
+	first, ok := perRow(dims, scale, axis)
+	if other, fits := perRow(dims, bias, axis); !ok || !fits || other != first {
+		return batch, channels, false
+	}
+	return dims[:first].Len(), dims[first:axis].Len(), true
+}
+
+// perRow returns the first axis of the channels of a parameter for rows.
+func perRow(dims, param graph.Dims, axis int) (first int, ok bool) {
+	if len(param) > len(dims) {
+		return 0, false
+	}
+	isOne := func(d graph.Dim) bool { return d.Is(1) }
+	param = append(slices.Repeat(graph.Dims{graph.Known(1)}, len(dims)-len(param)), param...)
+	for first < axis && isOne(param[first]) {
+		first++
+	}
+	ok = slices.EqualFunc(param[first:axis], dims[first:axis], graph.Dim.Same)
+	return first, ok && !slices.ContainsFunc(param[axis:], func(d graph.Dim) bool { return !isOne(d) })
 }
 
 // Run computes the outputs. The first may share the memory of the input.

@@ -269,6 +269,13 @@ func layerNormCases(s *cases.Suite, d tensor.DType) {
 		a := cases.Attrs("axis", c.axis, "epsilon", 0.5)
 		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Attrs: a, In: cases.In(x, scale, bias),
 			Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, inner))), Ulps: 16})
+		for _, of := range [][]int{c.shape[:axis], c.shape[max(0, axis-1):axis]} {
+			rows := append(slices.Clone(of), slices.Repeat([]int{1}, len(c.shape)-axis)...)
+			scale, bias := s.Any(d, rows...), s.Any(d, rows...)
+			row := func(at []int) int { return cases.Flat(of, at[axis-len(of):axis]...) }
+			s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "parameters of rows", Attrs: a, In: cases.In(x, scale, bias),
+				Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, row))), Ulps: 16})
+		}
 		plain := cases.Narrow(d, scaled(y, scale, nil, inner))
 		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "no bias", Attrs: a, In: cases.In(x, scale),
 			Want: cases.Want(plain), Ulps: 16})
