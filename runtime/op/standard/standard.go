@@ -12,7 +12,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/ops/ml"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/moe"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/signal"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/text"
@@ -20,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// families lists the rows of every family.
+// families lists the rows of every family of ONNX's operators.
 var families = []func() []op.Row{
 	arith.Rows,
 	array.Rows,
@@ -29,7 +28,6 @@ var families = []func() []op.Row{
 	ml.Rows,
 	moe.Rows,
 	nn.Rows,
-	openinfer.Rows,
 	quant.Rows,
 	signal.Rows,
 	text.Rows,
@@ -37,12 +35,13 @@ var families = []func() []op.Row{
 }
 
 // Registry returns a registry of all operators: ONNX's, its extensions for machine learning and
-// training, and ONNX Runtime's. A program may register more.
+// training, ONNX Runtime's and OpenInfer's. With the tag onnxonly it lacks OpenInfer's. A program may
+// register more.
 func Registry() *op.Registry { return all().Copy() }
 
 var all = sync.OnceValue(func() *op.Registry {
 	r := &op.Registry{}
-	for _, rows := range families {
+	for _, rows := range append(families, others...) {
 		for _, row := range rows() {
 			if err := r.Register(row); err != nil {
 				panic(err)
