@@ -69,6 +69,27 @@ static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j
     return buffer;
 }
 
+// Rows are parts of the value's own, if columns are neighbours on the last axis and no tap is beyond
+// an edge.
+static int i8_conv_rows(const void *source, size_t index, size_t j0, size_t n, const uint8_t **rows) {
+    const nacre_i8_conv *const j = source;
+    const nacre_conv *const c = &j->c;
+    const size_t last = c->out[c->axes - 1], plane = conv_count(c->in, c->axes), taps = conv_count(c->kernel, c->axes);
+    if (c->stride[c->axes - 1] != 1 || j0 % last + n > last) return 0;
+    const uint8_t *const x = j->x + index * c->channels * plane;
+    conv_span span;
+    conv_spans(c, c->out, j0, n, &span);
+    size_t tap[NACRE_CONV_AXES] = {0};
+    for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes)) {
+        conv_run run;
+        if (!conv_clip(c, c->in, &span, tap, &run) || run.lanes != n) return 0;
+        for (size_t channel = 0; channel < c->channels; channel++) {
+            rows[channel * taps + t] = x + channel * plane + run.offset;
+        }
+    }
+    return 1;
+}
+
 static size_t i8_conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }
 
 // Sets the product, computed in lines or by tiles. Leaves the vectors of columns as j has them.
@@ -94,6 +115,7 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j, int lines)
     g->row_count = c->groups;
     g->col_count = 1;
     g->make_b = i8_conv_columns;
+    g->rows_of_b = i8_conv_rows;
     g->source = j;
 }
 

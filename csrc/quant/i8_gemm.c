@@ -337,9 +337,14 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
                                                    nacre_align_bytes(nacre_round_up(g->n, impl->nr) * p->depth)) + j0;
     } else {
         uint8_t *const memory = p->thread_memory + thread * p->thread_size, *const block = memory + p->made_size;
-        nacre_i8_operand form;
-        const uint8_t *const columns = i8_b_columns(p, index, j0, n, memory, &form);
-        nacre_i8_pack_b_panels(impl, g->k, n, columns, &form, block);
+        const uint8_t **const rows = (const uint8_t **)(void *)memory;
+        if (g->rows_of_b != NULL && n >= sizeof *rows && g->rows_of_b(g->source, index, j0, n, rows)) {
+            nacre_i8_pack_b_rows(impl, g->k, n, rows, g->b.is_signed, block);
+        } else {
+            nacre_i8_operand form;
+            const uint8_t *const columns = i8_b_columns(p, index, j0, n, memory, &form);
+            nacre_i8_pack_b_panels(impl, g->k, n, columns, &form, block);
+        }
         if (p->need_sums) {
             int32_t *const sums = (int32_t *)(void *)(block +
                                                       nacre_align_bytes(nacre_round_up(n, impl->nr) * p->depth));

@@ -134,6 +134,9 @@ typedef struct {
     // If not NULL, make_b computes b when it is needed: it returns columns j0..j0+n-1 of the b of
     // product `index`, with rows *ld bytes apart. buffer has k*n bytes.
     const uint8_t *(*make_b)(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer, size_t *ld);
+    // Beside make_b: sets the k rows of these columns and returns 1, or returns 0 if the columns of a
+    // row do not follow each other in memory.
+    int (*rows_of_b)(const void *source, size_t index, size_t j0, size_t n, const uint8_t **rows);
     const void *source;
     int lines;  // computed in lines, which takes few rows, else by tiles
     // Product q takes vector q % row_count of the vectors of m numbers, and vector q % col_count of
@@ -175,6 +178,9 @@ void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lane
 // Packs the panels of n columns of b.
 void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b,
                             const nacre_i8_operand *form, uint8_t *dst);
+// Packs the same panels of n columns from k rows.
+void nacre_i8_pack_b_rows(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *const *rows, int is_signed,
+                          uint8_t *dst);
 // Writes the sums of the columns of those panels, for n rounded up to nr.
 void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *panels, int32_t *sums);
 

@@ -15,7 +15,7 @@ import (
 )
 
 // byteConvShapes returns the shapes of convolutions of floats, kernels at the limit of the
-// depthwise kernel, and groups of whole and of partial blocks.
+// depthwise kernel, signals of which some blocks meet no edge, and groups of whole and of partial blocks.
 func byteConvShapes() []*nn.ConvShape {
 	list := []*nn.ConvShape{
 		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
@@ -24,6 +24,9 @@ func byteConvShapes() []*nn.ConvShape {
 		{Images: 2, Groups: 1, Channels: 33, Filters: 24, In: []int{37, 41}, Out: []int{35, 39}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
 	}
+	list = append(list,
+		&nn.ConvShape{Images: 2, Groups: 1, Channels: 7, Filters: 9, In: []int{130}, Out: []int{124}, Kernel: []int{3}, Stride: ones(1), Dilation: []int{3}, Pad: []int{0}},
+		&nn.ConvShape{Images: 1, Groups: 2, Channels: 96, Filters: 9, In: []int{700}, Out: []int{700}, Kernel: []int{11}, Stride: ones(1), Dilation: []int{2}, Pad: []int{10}})
 	for i, g := range [][3]int{{3, 24, 24}, {4, 12, 12}, {2, 32, 32}, {6, 16, 8}, {3, 20, 28}, {5, 6, 6}, {7, 5, 9},
 		{16, 4, 4}, {11, 2, 2}, {6, 32, 64}} {
 		k, stride := []int{3, 1, 2}[i%3], 1+i%4/3
