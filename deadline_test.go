@@ -43,7 +43,7 @@ func longFold() *graph.Graph {
 // longRun builds a graph with one product that takes long.
 func longRun() *graph.Graph {
 	g := &graph.Graph{Outputs: []*graph.Value{{Name: "y"}}}
-	zerosOf(g, "x", 6000, 6000)
+	zerosOf(g, "x", 4000, 4000)
 	product := standardNode("MatMul", "x", "y")
 	product.Inputs = append(product.Inputs, "x")
 	g.Nodes = append(g.Nodes, product)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -31,7 +32,8 @@ var sizes = [...]uint64{1<<32 - page, 1 << 31, 1 << 30, 1 << 29}
 type instance struct {
 	reservation
 	functions []function
-	stack     []uint64 // of a call
+	stack     []uint64  // of a call
+	others    time.Time // when other goroutines last had their turn
 }
 
 // function is an exported function and the types of its parameters.
@@ -81,7 +83,7 @@ func (x *instance) instantiate(host wazero.Runtime, module []byte, layout hosted
 		return err
 	}
 	if _, err := host.NewHostModuleBuilder("host").NewFunctionBuilder().
-		WithGoFunction(api.GoFunc(yield), nil, nil).Export("yield").Instantiate(ctx); err != nil {
+		WithGoFunction(api.GoFunc(x.yield), nil, nil).Export("yield").Instantiate(ctx); err != nil {
 		return err
 	}
 	code, err := host.CompileModule(ctx, module)
@@ -104,8 +106,17 @@ func (x *instance) instantiate(host wazero.Runtime, module []byte, layout hosted
 	return nil
 }
 
-// yield is a function of Go where the runtime stops a goroutine that is in the module.
-func yield(context.Context, []uint64) {}
+// turn is the time after which other goroutines have their turn.
+const turn = time.Millisecond
+
+// yield is where the runtime stops a goroutine that is in the module. It lets others run, which have
+// timers, if they have not for a while.
+func (x *instance) yield(context.Context, []uint64) {
+	if now := time.Now(); now.Sub(x.others) > turn {
+		x.others = now
+		runtime.Gosched()
+	}
+}
 
 // newRuntime returns wazero's compiler. Its interpreter would be slower than Go.
 func newRuntime() (host wazero.Runtime, err error) {
