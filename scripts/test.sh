@@ -192,9 +192,11 @@ neon() { # the kernels of 64-bit ARM, under emulation
 }
 
 js() { # the engine and its kernels as WebAssembly, in Node
-  # The memory of the process is Node's, a command on the only thread runs to its end, and there is no Vulkan.
-  local elsewhere='MemoryIsFlat|CancelWithinStep|StreamsOffloaded|BoundStreamsOffloaded'
-  GOOS=js GOARCH=wasm go test "$patience" -vet=off -short -exec "$node" -skip "^Test($elsewhere)\$" ./bindings ./packed \
+  # The memory of the process is Node's, a command on the only thread runs to its end, nothing starts a
+  # process or maps a file, and there is no Vulkan.
+  local elsewhere='MemoryIsFlat|CancelWithinStep|DeadlineOfSession|DeadlineOfRun|WaitForProgram|OpenContextLate'
+  elsewhere+='|PictureMemory|PictureOfFewBytes|ShorterFile|StreamsOffloaded|BoundStreamsOffloaded'
+  GOOS=js GOARCH=wasm go test "$patience" -vet=off -short -exec "$node" -skip "^Test($elsewhere)\$" . ./bindings ./packed \
     ./runtime ./runtime/graph ./runtime/tensor ./runtime/op/... ./runtime/internal/cpu ./runtime/internal/exec ./runtime/internal/plan
   GOOS=js GOARCH=wasm go build -o build/nacre.wasm ./cmd/nacre
   conform nacre.wasm all
