@@ -118,9 +118,9 @@ func (m *matcher) find(w *work, text string, from int, plain bool) (id int32, en
 	return id, end
 }
 
-// split calls f for the parts of a text that is not empty: for a token with its id, and for the
-// text between tokens with -1. With plain, special tokens are text.
-func (m *matcher) split(w *work, text string, plain bool, f func(part string, id int32)) {
+// split calls f for the parts of a text that is not empty, with their first byte and their end: for
+// a token with its id, and for the text between tokens with -1. With plain, special tokens are text.
+func (m *matcher) split(w *work, text string, plain bool, f func(from, to int, id int32)) {
 	w.steps(len(text))
 	done := 0
 	spaces := 0 // the end of the last white space looked at
@@ -149,13 +149,13 @@ func (m *matcher) split(w *work, text string, plain bool, f func(part string, id
 			stop = spaces
 		}
 		if done < start {
-			f(text[done:start], -1)
+			f(done, start, -1)
 		}
-		f(text[start:max(stop, start)], id)
+		f(start, max(stop, start), id)
 		done = stop
 	}
 	if done < len(text) {
-		f(text[done:], -1)
+		f(done, len(text), -1)
 	}
 }
 

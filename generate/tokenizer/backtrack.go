@@ -234,11 +234,22 @@ func (s *search) around(at int) syntax.EmptyOp {
 	return syntax.EmptyOpContext(before, after)
 }
 
-// replace returns text with every match replaced, as ReplaceAllLiteralString of package regexp
-// does: no empty match follows a match.
+// replace returns text with every match replaced.
 func (p *program) replace(w *work, text, to string) string {
-	s, b := p.search(w, text), w.builder(len(text))
-	done := 0
+	b, done := w.builder(len(text)), 0
+	p.each(w, text, func(from, end int) {
+		b.WriteString(text[done:from])
+		b.WriteString(to)
+		done = end
+	})
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// each calls f for every match, as ReplaceAllLiteralString of package regexp finds them: no empty
+// match follows a match.
+func (p *program) each(w *work, text string, f func(from, end int)) {
+	s, done := p.search(w, text), 0
 	for at := 0; at <= len(text); {
 		_, size := utf8.DecodeRuneInString(text[at:])
 		end, _, ok := s.match(at)
@@ -246,14 +257,11 @@ func (p *program) replace(w *work, text, to string) string {
 			at += max(size, 1)
 			continue
 		}
-		b.WriteString(text[done:at])
-		b.WriteString(to)
+		f(at, end)
 		if done = end; end == at {
 			at += max(size, 1)
 		} else {
 			at = end
 		}
 	}
-	b.WriteString(text[done:])
-	return b.String()
 }

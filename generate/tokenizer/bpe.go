@@ -57,15 +57,19 @@ func byteTokens(v *vocabulary) (table [256]int32) {
 func (m *bpe) tokens(s *scratch, ids []int32, word string) []int32 {
 	if m.whole {
 		if id, ok := m.vocab.id(word); ok {
+			s.place(0, len(word))
 			return append(ids, id)
 		}
 	}
 	s.symbols = s.symbols[:0]
 	m.characters(s, word)
 	s.merge(m.merges)
+	at := 0
 	for i := range s.symbols {
-		if s.symbols[i].id >= 0 {
-			ids = append(ids, s.symbols[i].id)
+		if id, size := s.symbols[i].id, int(s.symbols[i].size); id >= 0 {
+			s.place(at, at+size)
+			ids = append(ids, id)
+			at += size
 		}
 	}
 	return ids
@@ -73,10 +77,11 @@ func (m *bpe) tokens(s *scratch, ids []int32, word string) []int32 {
 
 // characters fills the scratch with a symbol for each character of a word. Like the reference, it
 // delays the unknown token of a character until a character with a token follows, so that byte
-// tokens between the two come first.
+// tokens between the two come first. Sizes leave out characters without a symbol, so tokens after
+// them are placed too early, as in the reference.
 func (m *bpe) characters(s *scratch, word string) {
 	s.work.steps(len(word))
-	unknown := false
+	unknown := 0 // bytes of the unknown token that is delayed
 	for i := 0; i < len(word); {
 		_, size := utf8.DecodeRuneInString(word[i:])
 		c := word[i : i+size]
@@ -90,21 +95,22 @@ func (m *bpe) characters(s *scratch, word string) {
 		id, ok := m.vocab.id(c)
 		switch {
 		case ok:
-			if unknown {
-				s.add(m.unk)
+			if unknown > 0 {
+				s.add(m.unk, unknown)
 			}
-			s.add(id)
-			unknown = false
+			s.add(id, size)
+			unknown = 0
 		case m.byteFallback && m.addBytes(s, c), m.unk < 0:
 		default:
-			if unknown && !m.fuseUnk {
-				s.add(m.unk)
+			if unknown > 0 && !m.fuseUnk {
+				s.add(m.unk, unknown)
+				unknown = 0
 			}
-			unknown = true
+			unknown += size
 		}
 	}
-	if unknown {
-		s.add(m.unk)
+	if unknown > 0 {
+		s.add(m.unk, unknown)
 	}
 }
 
@@ -116,7 +122,7 @@ func (m *bpe) addBytes(s *scratch, c string) bool {
 		}
 	}
 	for i := range len(c) {
-		s.add(m.bytes[c[i]])
+		s.add(m.bytes[c[i]], 1)
 	}
 	return true
 }

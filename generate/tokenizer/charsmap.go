@@ -94,25 +94,31 @@ const maxGrapheme = 5
 
 func (p precompiled) normalize(w *work, text string) string {
 	b := w.builder(len(text))
+	p.each(w, text, func(_, to string, _ bool) { b.WriteString(to) })
+	return b.String()
+}
+
+// each calls f for the parts of a text, with their replacement and whether the map has them.
+func (p precompiled) each(w *work, text string, f func(part, to string, has bool)) {
 	for state := -1; text != ""; {
 		var cluster string
 		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
 		w.steps(len(cluster))
 		if len(cluster) <= maxGrapheme {
 			if value, ok := p.lookup(w, cluster); ok {
-				b.WriteString(value)
+				f(cluster, value, true)
 				continue
 			}
 		}
 		for _, r := range cluster {
 			c := string(r)
 			if value, ok := p.lookup(w, c); ok {
-				c = value
+				f(c, value, true)
+				continue
 			}
-			b.WriteString(c)
+			f(c, c, false)
 		}
 	}
-	return b.String()
 }
 
 // lookup returns the value of the shortest entry that begins a text.

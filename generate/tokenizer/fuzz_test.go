@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // FuzzRead reads files of any bytes, and encodes and decodes with those that are accepted.
@@ -36,11 +39,44 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("the id %d is beyond the vocabulary of %d", id, tok.Vocabulary())
 			}
 		}
+		if err == nil {
+			encoded(t, tok, text, ids)
+		}
 		ids = append(ids, 0, 1, -1, 1<<30, 2, 3, 3)
 		for _, special := range []bool{false, true} {
 			streamed(t, tok, ids, special)
 		}
 	})
+}
+
+// encoded compares an encoding with the ids of Encode, and encodes a pair as the file says.
+func encoded(t *testing.T, tok *Tokenizer, text string, ids []int32) {
+	t.Helper()
+	e, err := tok.EncodeInput(t.Context(), Input{Text: text}, EncodingOptions{Truncation: &Truncation{}, Padding: &Padding{}})
+	if err != nil {
+		if !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !slices.Equal(e.IDs, ids) {
+		t.Fatalf("%q has the ids %v, and in an encoding %v", text, ids, e.IDs)
+	}
+	for i, o := range e.Offsets {
+		if o.Start < 0 || o.Start > o.End || o.End > len(text) {
+			t.Fatalf("%q: token %d of %q is at %v", text, i, tok.names(ids), o)
+		}
+	}
+	in := []Input{{Text: text, Second: text, Pair: true}, {Text: text}}
+	list, err := tok.EncodeInputs(t.Context(), in, EncodingOptions{Overflow: true})
+	for _, e := range list {
+		if n := len(e.IDs); len(e.TypeIDs) != n || len(e.Mask) != n || len(e.Offsets) != n || len(e.Specials) != n {
+			t.Fatalf("%q: %d ids in %v", text, n, e)
+		}
+	}
+	if errors.Is(err, guard.ErrInternal) {
+		t.Fatal(err)
+	}
 }
 
 // streamed compares the text of a stream with the text of Decode.

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -108,6 +109,7 @@ func (g *gguf) setMerges(m *ggufBPE, list []string) {
 func (m *ggufBPE) tokens(s *scratch, ids []int32, word string) []int32 {
 	if m.whole || m.lines && strings.Trim(word, "\n") == "" {
 		if id, ok := m.own.id(word); ok {
+			s.place(0, len(word))
 			return append(ids, id)
 		}
 	}
@@ -116,32 +118,53 @@ func (m *ggufBPE) tokens(s *scratch, ids []int32, word string) []int32 {
 	for i := from; i < len(ids); i++ {
 		if int(ids[i]) >= int(m.unk) {
 			s.extra = append(s.extra[:0], ids[i:]...)
-			return m.fall(ids[:i], s.extra)
+			var places []span
+			if s.placed {
+				places = slices.Clone(s.places[i-from:])
+				s.places = s.places[:i-from]
+			}
+			return m.fall(s, ids[:i], s.extra, places)
 		}
 	}
 	return ids
 }
 
-// fall appends ids. Ids after the vocabulary fall to the characters of their texts.
-func (m *ggufBPE) fall(ids, list []int32) []int32 {
-	for _, id := range list {
+// fall appends ids, and places if there are any. Ids after the vocabulary fall to the characters of
+// their texts.
+func (m *ggufBPE) fall(s *scratch, ids, list []int32, places []span) []int32 {
+	for i, id := range list {
+		var at span
+		if places != nil {
+			at = places[i]
+		}
 		if id < m.unk {
+			s.place(int(at.from), int(at.to))
 			ids = append(ids, id)
 			continue
 		}
+		from := int(at.from)
 		for text := m.extras[id-m.unk]; text != ""; {
 			_, size := utf8.DecodeRuneInString(text)
 			c := text[:size]
 			text = text[size:]
 			if id, ok := m.own.id(c); ok {
+				s.place(from, from+size)
 				ids = append(ids, id)
-				continue
+			} else {
+				ids = m.fallBytes(s, ids, from, c)
 			}
-			for i := 0; m.byteFallback && i < len(c); i++ {
-				if id := m.bytes[c[i]]; id >= 0 {
-					ids = append(ids, id)
-				}
-			}
+			from += size
+		}
+	}
+	return ids
+}
+
+// fallBytes appends the byte tokens of a character that begins at a place of the word.
+func (m *ggufBPE) fallBytes(s *scratch, ids []int32, from int, c string) []int32 {
+	for i := 0; m.byteFallback && i < len(c); i++ {
+		if id := m.bytes[c[i]]; id >= 0 {
+			s.place(from, from+len(c))
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -142,7 +142,7 @@ func (g *gguf) words() {
 	if g.t.split, err = r.onePretokenizer("BertPreTokenizer", []byte(`{}`)); err != nil {
 		g.fail("%w", err)
 	}
-	g.t.post = []template{{[]int32{cls}, []int32{sep}}}
+	g.t.post = []template{{before: []int32{cls}, after: []int32{sep}, once: true}}
 	g.t.decoder = marked(true)
 }
 
@@ -248,6 +248,7 @@ func (m *greedy) tokens(s *scratch, ids []int32, word string) []int32 {
 			id, end = m.unk, at+size
 		}
 		if id >= 0 {
+			s.place(at, end)
 			ids = append(ids, id)
 		}
 		at = end

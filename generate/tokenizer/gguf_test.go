@@ -268,7 +268,7 @@ func TestGGUFSplits(t *testing.T) {
 			continue
 		}
 		text, got := "I'LL say:  GrößeÜB 12345 中文, かな\n\n \u0939\u093f½ <sentinel:3>", ""
-		tok.split.split(unlimited(), piece{text, true}, func(p piece) { got += p.text })
+		tok.split.split(unlimited(), piece{text: text, first: true}, func(p piece) { got += p.text })
 		if got != text {
 			t.Errorf("%s: the parts make %q", name, got)
 		}
@@ -304,7 +304,7 @@ func TestGGUFWords(t *testing.T) {
 			continue
 		}
 		var got []string
-		tok.split.split(unlimited(), piece{c.text, true}, func(p piece) { got = append(got, p.text) })
+		tok.split.split(unlimited(), piece{text: c.text, first: true}, func(p piece) { got = append(got, p.text) })
 		if got := strings.Join(got, "|"); got != c.want {
 			t.Errorf("%s: the words of %q are\n%q, not\n%q", c.name, c.text, got, c.want)
 		}

@@ -13,8 +13,7 @@ const (
 	maxDepth = 16
 )
 
-// A document is a tokenizer.json. Truncation and padding are for batches of a fixed size and change
-// no text here.
+// A document is a tokenizer.json.
 type document struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -157,6 +156,12 @@ func readDocument(w *work, data []byte) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
+	if t.truncation, err = readTruncation(d.Truncation); err != nil {
+		return nil, err
+	}
+	if t.padding, err = readPadding(d.Padding); err != nil {
+		return nil, err
+	}
 	r.growth = 1
 	if !absent(d.Decoder) {
 		if t.decoder, err = r.decoder(d.Decoder); err != nil {
@@ -169,9 +174,11 @@ func readDocument(w *work, data []byte) (*Tokenizer, error) {
 // checkPost checks that the ids around a text have tokens.
 func (t *Tokenizer) checkPost() error {
 	for _, p := range t.post {
-		for _, id := range slices.Concat(p.before, p.after) {
-			if _, ok := t.Token(id); !ok {
-				return fmt.Errorf("post_processor: no token has the id %d", id)
+		for _, s := range slices.Concat(p.single(), p.pair()) {
+			for _, id := range s.ids {
+				if _, ok := t.Token(id); !ok {
+					return fmt.Errorf("post_processor: no token has the id %d", id)
+				}
 			}
 		}
 	}

@@ -157,19 +157,29 @@ func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]template,
 		}
 		return all, err
 	case "ByteLevel":
-		return nil, fields(raw, &byteLevelFields{})
+		f := byteLevelFields{Prefix: true, Trim: true}
+		if err := fields(raw, &f); err != nil || !f.Trim {
+			return nil, err
+		}
+		return []template{{idle: true, trim: true, blank: f.Prefix}}, nil
 	case "BertProcessing", "RobertaProcessing":
-		var f struct {
+		f := struct {
 			kind
 			Sep    tokenPair `json:"sep"`
 			Cls    tokenPair `json:"cls"`
 			Trim   bool      `json:"trim_offsets"`
 			Prefix bool      `json:"add_prefix_space"`
-		}
+		}{Trim: true, Prefix: true}
 		if err := fields(raw, &f); err != nil {
 			return nil, err
 		}
-		return []template{{[]int32{f.Cls.id}, []int32{f.Sep.id}}}, r.surrounds(2)
+		t := template{before: []int32{f.Cls.id}, after: []int32{f.Sep.id}, once: true}
+		if name == "RobertaProcessing" {
+			t.trim, t.blank = f.Trim, f.Prefix
+			sep := slot{text: special, ids: t.after}
+			t.two = []slot{{text: special, ids: t.before}, {all: true}, sep, sep, {text: 1, all: true}, sep}
+		}
+		return []template{t}, r.surrounds(2)
 	case "TemplateProcessing":
 		t, err := r.template(raw)
 		return []template{t}, err
@@ -196,57 +206,6 @@ func (p *tokenPair) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	return json.Unmarshal(raw[1], &p.id)
-}
-
-// template reads the template of single texts.
-func (r *reader) template(raw json.RawMessage) (template, error) {
-	type name struct {
-		ID   string `json:"id"`
-		Type int    `json:"type_id"`
-	}
-	var f struct {
-		kind
-		Single []struct {
-			Special  *name `json:"SpecialToken"`
-			Sequence *name `json:"Sequence"`
-		} `json:"single"`
-		Pair    json.RawMessage `json:"pair"`
-		Special map[string]struct {
-			ID     string   `json:"id"`
-			IDs    []int32  `json:"ids"`
-			Tokens []string `json:"tokens"`
-		} `json:"special_tokens"`
-	}
-	var t template
-	if err := fields(raw, &f); err != nil {
-		return t, err
-	}
-	seen := false
-	for _, part := range f.Single {
-		switch {
-		case part.Sequence != nil && part.Sequence.ID == "A" && !seen:
-			seen = true
-		case part.Special != nil:
-			token, ok := f.Special[part.Special.ID]
-			if !ok {
-				return t, fmt.Errorf("special_tokens lacks %.60q", part.Special.ID)
-			}
-			if err := r.surrounds(len(token.IDs)); err != nil {
-				return t, err
-			}
-			if seen {
-				t.after = append(t.after, token.IDs...)
-			} else {
-				t.before = append(t.before, token.IDs...)
-			}
-		default:
-			return t, fmt.Errorf("the template of single texts needs special tokens and the text once")
-		}
-	}
-	if !seen {
-		return t, fmt.Errorf("the template of single texts lacks the text")
-	}
-	return t, nil
 }
 
 // decoder reads a decoder as a list of steps.

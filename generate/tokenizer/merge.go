@@ -8,10 +8,20 @@ type scratch struct {
 	paths   []path
 	extra   []int32 // ids before they are replaced
 	work    *work
+	placed  bool   // models fill places
+	places  []span // the bytes of the word that each token covers
 }
 
-// A symbol is a token of the word. A symbol joined to its left neighbour has the id -1.
-type symbol struct{ id, prev, next int32 }
+// place notes that the next token covers bytes from..to of the word.
+func (s *scratch) place(from, to int) {
+	if s.placed {
+		s.places = append(s.places, span{int32(from), int32(to)})
+	}
+}
+
+// A symbol is a token of the word, with its size in bytes. A symbol joined to its left neighbour has
+// the id -1.
+type symbol struct{ id, size, prev, next int32 }
 
 // A candidate is a merge at a place of the word. Its key orders by rank, then by place.
 type candidate struct {
@@ -19,9 +29,9 @@ type candidate struct {
 	id  int32
 }
 
-func (s *scratch) add(id int32) {
+func (s *scratch) add(id int32, size int) {
 	n := int32(len(s.symbols))
-	s.symbols = append(s.symbols, symbol{id: id, prev: n - 1, next: n + 1})
+	s.symbols = append(s.symbols, symbol{id: id, size: int32(size), prev: n - 1, next: n + 1})
 }
 
 // merge joins the symbols until no merge is left, in O(n log n) steps for n symbols.
@@ -47,6 +57,7 @@ func (s *scratch) merge(merges map[uint64]merge) {
 			continue
 		}
 		left.id, right.id = top.id, -1
+		left.size += right.size
 		left.next = right.next
 		if left.next < n {
 			s.symbols[left.next].prev = at

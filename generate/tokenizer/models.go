@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -17,14 +18,18 @@ type wordPiece struct {
 
 func (m *wordPiece) tokens(s *scratch, ids []int32, word string) []int32 {
 	if utf8.RuneCountInString(word) > m.most {
+		s.place(0, len(word))
 		return append(ids, m.unk)
 	}
 	from := len(ids)
 	for at := 0; at < len(word); {
 		id, end := m.longest(s.work, word, at)
 		if end < 0 {
+			s.places = s.places[:0]
+			s.place(0, len(word))
 			return append(ids[:from], m.unk)
 		}
+		s.place(at, end)
 		ids = append(ids, id)
 		at = end
 	}
@@ -64,11 +69,12 @@ type wordLevel struct {
 	unk   int32
 }
 
-func (m *wordLevel) tokens(_ *scratch, ids []int32, word string) []int32 {
+func (m *wordLevel) tokens(s *scratch, ids []int32, word string) []int32 {
 	id, ok := m.vocab.id(word)
 	if !ok {
 		id = m.unk
 	}
+	s.place(0, len(word))
 	return append(ids, id)
 }
 
@@ -105,12 +111,15 @@ func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
 		for unk := s.paths[end].id == m.unk; unk && start > 0 && s.paths[start].id == m.unk; {
 			start = int(s.paths[start].from)
 		}
+		before := len(ids)
 		ids = m.backwards(ids, word[start:end])
+		for range len(ids) - before {
+			s.place(start, end)
+		}
 		end = start
 	}
-	for i, j := from, len(ids)-1; i < j; i, j = i+1, j-1 {
-		ids[i], ids[j] = ids[j], ids[i]
-	}
+	slices.Reverse(ids[from:])
+	slices.Reverse(s.places)
 	return ids
 }
 

@@ -11,6 +11,8 @@ import (
 // A normalizer changes a text before it is split.
 type normalizer interface {
 	normalize(w *work, text string) string
+	// align is normalize of a piece with places. The text is the one that normalize returns.
+	align(w *work, p piece) piece
 }
 
 // drops reports whether a normalizer removes the first character of a text.
@@ -131,8 +133,9 @@ func (byteLevels) normalize(w *work, text string) string {
 // A bert is the normalizer of BERT.
 type bert struct{ clean, chinese, accents, lower bool }
 
-func (b bert) normalize(w *work, text string) string {
-	var list normalizers
+func (b bert) normalize(w *work, text string) string { return b.steps().normalize(w, text) }
+
+func (b bert) steps() (list normalizers) {
 	if b.clean {
 		list = append(list, cleaned{})
 	}
@@ -145,7 +148,7 @@ func (b bert) normalize(w *work, text string) string {
 	if b.lower {
 		list = append(list, lowercase{})
 	}
-	return list.normalize(w, text)
+	return list
 }
 
 // The parts of a bert.

@@ -50,7 +50,7 @@ func (b *byteLevel) split(w *work, p piece, emit func(piece)) {
 	if b.prefix && !strings.HasPrefix(p.text, " ") {
 		w.hold(1 + len(p.text))
 		defer w.release(1 + len(p.text))
-		p.text = " " + p.text
+		p = prepend{" "}.before(p)
 	}
 	if b.words == nil {
 		b.word(w, p, emit)
@@ -59,7 +59,7 @@ func (b *byteLevel) split(w *work, p piece, emit func(piece)) {
 	c := w.cursor(p.text)
 	for at := 0; at < len(p.text); {
 		_, end := c.next(b.words, at)
-		b.word(w, piece{p.text[at:end], p.first && at == 0}, emit)
+		b.word(w, p.cut(at, end), emit)
 		at = end
 	}
 	w.put(c)
@@ -72,15 +72,15 @@ func (b *byteLevel) word(w *work, p piece, emit func(piece)) {
 	}
 	w.hold(2 * len(p.text))
 	defer w.release(2 * len(p.text))
-	emit(piece{toByteCharacters(p.text), p.first})
+	emit(byteLevels{}.spread(w, p))
 }
 
 func (m *metaspace) split(w *work, p piece, emit func(piece)) {
-	p.text = replaceString{" ", m.mark}.normalize(w, p.text)
+	p = normalized(w, replaceString{" ", m.mark}, p)
 	w.hold(len(m.mark) + len(p.text))
-	defer w.release(len(m.mark) + 2*len(p.text))
+	defer w.release(len(m.mark) + 2*len(p.text) + spanBytes*len(p.at))
 	if (m.scheme == "always" || m.scheme == "first" && p.first) && !strings.HasPrefix(p.text, m.mark) {
-		p.text = m.mark + p.text
+		p = prepend{m.mark}.before(p)
 	}
 	if !m.parts {
 		emit(p)
@@ -98,8 +98,9 @@ func (f fixedLength) split(w *work, p piece, emit func(piece)) {
 			end += size
 		}
 		w.steps(end)
-		emit(piece{p.text[:end], p.first})
-		p = piece{p.text[end:], false}
+		emit(p.cut(0, end))
+		p = p.cut(end, len(p.text))
+		p.first = false
 	}
 }
 
@@ -118,7 +119,7 @@ func (c *cut) split(w *work, p piece, emit func(piece)) {
 	from, before := 0, false // start of the word not given yet, and whether a match came last
 	give := func(end int) {
 		if end > from {
-			emit(piece{p.text[from:end], p.first && from == 0})
+			emit(p.cut(from, end))
 		}
 		from = end
 	}

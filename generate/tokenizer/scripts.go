@@ -20,12 +20,12 @@ func (scripts) split(w *work, p piece, emit func(piece)) {
 			continue
 		}
 		if from >= 0 {
-			emit(piece{p.text[from:i], p.first && from == 0})
+			emit(p.cut(from, i))
 		}
 		from, last = i, script
 	}
 	if from >= 0 {
-		emit(piece{p.text[from:], p.first && from == 0})
+		emit(p.cut(from, len(p.text)))
 	}
 }
 

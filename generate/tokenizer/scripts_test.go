@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) {
 		{"\u3042\u30a2\u6f22x", []string{"\u3042\u30a2\u6f22", "x"}},
 	} {
 		var got []string
-		scripts{}.split(unlimited(), piece{tt.text, true}, func(p piece) { got = append(got, p.text) })
+		scripts{}.split(unlimited(), piece{text: tt.text, first: true}, func(p piece) { got = append(got, p.text) })
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}

@@ -94,7 +94,7 @@ func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {
 	}
 	for _, p := range parts {
 		if p.size > 0 {
-			ids = b.finish(ids, word[p.from:p.from+p.size], apart)
+			ids = b.finish(s, ids, int(p.from), word[p.from:p.from+p.size], apart)
 		}
 	}
 	return ids
@@ -140,30 +140,39 @@ func (b *spBPE) offer(s *scratch, parts []part, word string, apart map[string]jo
 	s.push(candidate{uint64(uint32(b.ranks[id]))<<32 | uint64(uint32(at)), left.size + right.size})
 }
 
-// finish appends the ids of a part.
-func (b *spBPE) finish(ids []int32, text string, apart map[string]joined) []int32 {
+// finish appends the ids of a part that begins at a place of the word.
+func (b *spBPE) finish(s *scratch, ids []int32, at int, text string, apart map[string]joined) []int32 {
 	id, ok := b.vocab.id(text)
 	if ok && b.kinds[id] == pieceUnused {
 		if j, has := apart[text]; has {
-			return b.finish(b.finish(ids, j.left, apart), j.right, apart)
+			ids = b.finish(s, ids, at, j.left, apart)
+			return b.finish(s, ids, at+len(j.left), j.right, apart)
 		}
 	}
 	if ok && (b.kinds[id] == pieceNormal || b.kinds[id] == pieceUserDefined || b.kinds[id] == pieceUnused) {
+		s.place(at, at+len(text))
 		return append(ids, id)
 	}
 	if b.byteFallback {
-		from := len(ids)
+		from, places := len(ids), len(s.places)
 		for i := range len(text) {
 			id := b.bytes[text[i]]
 			if id < 0 {
+				s.places = s.places[:places]
+				s.place(at, at+len(text))
 				return append(ids[:from], b.unk)
 			}
+			s.place(at, at+len(text))
 			ids = append(ids, id)
 		}
 		return ids
 	}
 	if n := len(ids); n > 0 && ids[n-1] == b.unk {
+		if n := len(s.places); n > 0 {
+			s.places[n-1].to = int32(at + len(text))
+		}
 		return ids // unknown characters in a row are one token
 	}
+	s.place(at, at+len(text))
 	return append(ids, b.unk)
 }

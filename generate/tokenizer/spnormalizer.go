@@ -81,45 +81,66 @@ func (n *spNormalizer) prefix(w *work, text string) (value string, size int) {
 }
 
 func (n *spNormalizer) normalize(w *work, text string) string {
-	if !n.blanks {
-		for text != "" {
-			value, size := n.prefix(w, text)
-			if value != " " {
-				break
-			}
-			text = text[size:]
-		}
-	}
-	if text == "" {
-		return ""
-	}
 	b := w.builder(len(text) + len(text)/4)
-	if n.dummy && !n.suffix {
-		b.WriteString(n.mark)
+	any := n.each(w, text, func(value string, _, _ int) { b.WriteString(value) })
+	out := n.trimmed(b.String())
+	if any && n.dummy && n.suffix {
+		w.hold(len(out))
+		out += n.mark
+	}
+	return out
+}
+
+// trimmed returns a text without the marks at its end that the model leaves out.
+func (n *spNormalizer) trimmed(text string) string {
+	for !n.blanks && strings.HasSuffix(text, n.mark) {
+		text = strings.TrimSuffix(text, n.mark)
+	}
+	return text
+}
+
+// each calls f for the parts of the normalized text, but for a mark at the end, each with the bytes
+// that it comes from. It reports whether the text has more than blanks that are left out.
+func (n *spNormalizer) each(w *work, text string, f func(value string, from, to int)) bool {
+	at := 0
+	for !n.blanks && at < len(text) {
+		value, size := n.prefix(w, text[at:])
+		if value != " " {
+			break
+		}
+		at += size
+	}
+	any := at < len(text)
+	if any && n.dummy && !n.suffix {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		f(n.mark, at, at+size)
 	}
 	blank := !n.blanks // a blank came last, and another is left out
-	for text != "" {
-		value, size := n.prefix(w, text)
-		text = text[size:]
+	for at < len(text) {
+		value, size := n.prefix(w, text[at:])
+		from := at
+		at += size
 		for blank && strings.HasPrefix(value, " ") {
 			value = value[1:]
 		}
 		if value == "" {
 			continue
 		}
-		b.WriteString(replaceString{" ", n.mark}.normalize(w, value))
-		w.release(len(value) + strings.Count(value, " ")*(len(n.mark)-1))
 		blank = !n.blanks && strings.HasSuffix(value, " ")
-	}
-	out := b.String()
-	if !n.blanks {
-		for strings.HasSuffix(out, n.mark) {
-			out = strings.TrimSuffix(out, n.mark)
+		if value != text[from:at] {
+			f(n.marked(w, value), from, at)
+			continue
+		}
+		for _, r := range value {
+			f(n.marked(w, string(r)), from, from+utf8.RuneLen(r))
+			from += utf8.RuneLen(r)
 		}
 	}
-	if n.dummy && n.suffix {
-		w.hold(len(out))
-		out += n.mark
-	}
-	return out
+	return any
+}
+
+// marked returns a text with marks for blanks.
+func (n *spNormalizer) marked(w *work, value string) string {
+	w.steps(len(value))
+	return strings.ReplaceAll(value, " ", n.mark)
 }

@@ -25,6 +25,10 @@ type Tokenizer struct {
 	chat    *Chat
 	limit   Limit
 	pool    sync.Pool // of *encoder
+	placing sync.Pool // of *encoder that notes the places of tokens
+
+	truncation *Truncation // of the file; nil: none
+	padding    *Padding    // of the file; nil: none
 
 	roles            map[string]int32
 	ends, suppressed []int32
@@ -94,7 +98,7 @@ func (t *Tokenizer) encode(w *work, text string, special, plain bool) []int32 {
 	if e == nil {
 		e = newEncoder(t)
 	}
-	ids := e.encode(w, text, plain)
+	ids, _ := e.encode(w, piece{text: text, first: true}, plain)
 	if special {
 		for _, p := range t.post {
 			ids = p.process(w, ids)

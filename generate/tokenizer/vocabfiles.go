@@ -93,7 +93,7 @@ func readWordPieces(w *work, data []byte, c *settings) (*Tokenizer, error) {
 	cls, ok1 := v.id("[CLS]")
 	sep, ok2 := v.id("[SEP]")
 	if ok1 && ok2 {
-		t.post = []template{{[]int32{cls}, []int32{sep}}}
+		t.post = []template{{before: []int32{cls}, after: []int32{sep}, once: true}}
 	}
 	list, err := c.specials(v, "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]")
 	if err != nil {

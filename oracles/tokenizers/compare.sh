@@ -12,6 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$python" -B oracles/tokenizers/answers.py "$folder" "$count" "$seed"
 "$python" -B oracles/tokenizers/sentencepiece_answers.py "$folder"
+"$python" -B oracles/tokenizers/encodings.py "$folder" $((count / 10)) "$seed"
 "$python" -B oracles/tokenizers/chats.py "$folder/chats.list"
 NACRE_TOKENIZERS=$folder NACRE_CHATS=$folder/chats.list \
-	go test ./generate/tokenizer -count=1 -run 'TestAnswers|TestChatAnswers' -v | grep -E '^ *--- |comparisons|^ok|^FAIL'
+	go test ./generate/tokenizer -count=1 -run 'TestAnswers|TestEncodings|TestChatAnswers' -v | grep -E '^ *--- |comparisons|^ok|^FAIL'

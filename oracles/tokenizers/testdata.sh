@@ -10,4 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 "$python" -B oracles/tokenizers/sentencepiece_answers.py "$folder"
 rm -f "$out/answers.zip"
 (cd "$folder" && "$OLDPWD/$python" -m zipfile -c "$out/answers.zip" ./*)
+"$python" -B oracles/tokenizers/encodings.py "$folder" 25 3
+rm -f "$out/encodings.zip"
+(cd "$folder" && "$OLDPWD/$python" -m zipfile -c "$out/encodings.zip" ./*.encodings.json)
 "$python" -B oracles/tokenizers/chats.py "$out/chats.json"
