@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write testdata/api.txt again")
 // The other packages are the engine's.
 var public = []string{
 	".", "formats", "generate", "generate/tokenizer", "packed", "quantize", "runtime/graph", "runtime/op", "runtime/op/standard", "runtime/tensor", "runtime/vulkan",
-	"speech", "speech/phonemes",
+	"speech", "speech/phonemes", "text",
 }
 
 // TestAPI compares the exported identifiers of the public packages with testdata/api.txt, so that

@@ -19,11 +19,12 @@ import (
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/speech"
+	"github.com/nacre-ml/nacre/text"
 )
 
 // guardedPackages lists the packages with exported functions that read files and run models.
 func guardedPackages(t *testing.T) []string {
-	list := []string{".", "formats", "generate", "generate/tokenizer", "quantize", "speech"}
+	list := []string{".", "formats", "generate", "generate/tokenizer", "quantize", "speech", "text"}
 	for _, path := range testenv.Files(t, "formats", "*", "*.go") {
 		list = append(list, filepath.ToSlash(filepath.Dir(path)))
 	}
@@ -203,6 +204,7 @@ var zeroValues = map[string][]any{
 	"generate":           {&generate.Generator{}, &generate.Sampler{}, &generate.Sampling{}, &generate.Sequence{}, new(generate.Reason)},
 	"generate/tokenizer": {&tokenizer.Tokenizer{}, &tokenizer.Stream{}},
 	"speech":             {&speech.Voice{}, &speech.Sound{}, &speech.WAVWriter{}},
+	"text":               {&text.Classifier{}, &text.Embedder{}, &text.Reranker{}, &text.TokenClassifier{}, &text.ZeroShot{}},
 }
 
 // TestZeroValues calls every method of nil and of zero values. A method that returns an error

@@ -113,6 +113,7 @@ web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : internal/guard .
 speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
+text                     : . formats generate/tokenizer internal/beneath internal/guard
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
 cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : internal/elements . bindings formats formats/onnx generate internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
@@ -129,7 +130,7 @@ scripts/sbom             :
 // above lists packages that tests of a package import though they import the package themselves.
 // Other tests import packages below and beside their own.
 const above = `
-.                        : generate speech
+.                        : generate speech text
 formats/gguf             : . formats formats/internal/converted
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .

@@ -9,11 +9,12 @@ import (
 // A wordPiece is the model of BERT: the longest token that begins a word, then the longest that
 // continues it.
 type wordPiece struct {
-	trie  trie
-	first int32 // root of the tokens that begin a word; -1 if there are none
-	inner int32 // root of the tokens that continue a word; -1 if there are none
-	unk   int32
-	most  int // longer words, in characters, are unknown
+	trie   trie
+	first  int32 // root of the tokens that begin a word; -1 if there are none
+	inner  int32 // root of the tokens that continue a word; -1 if there are none
+	unk    int32
+	prefix string // of tokens that continue a word
+	most   int    // longer words, in characters, are unknown
 }
 
 func (m *wordPiece) tokens(s *scratch, ids []int32, word string) []int32 {
@@ -41,7 +42,7 @@ func newWordPiece(w *work, v *vocabulary, unk int32, prefix string, most int) (*
 	if v.longest > maxToken {
 		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", v.longest, maxToken)
 	}
-	m := &wordPiece{trie: newTrie(w, v), unk: unk, most: most}
+	m := &wordPiece{trie: newTrie(w, v), unk: unk, prefix: prefix, most: most}
 	m.inner = m.trie.root(prefix)
 	return m, nil
 }

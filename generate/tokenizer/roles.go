@@ -14,6 +14,41 @@ func (t *Tokenizer) Role(name string) (id int32, ok bool) {
 	return id, ok
 }
 
+// Unknown returns the id of the token for text that the vocabulary lacks.
+func (t *Tokenizer) Unknown() (id int32, ok bool) {
+	if !t.made() {
+		return 0, false
+	}
+	id = -1
+	switch m := t.model.(type) {
+	case *wordPiece:
+		id = m.unk
+	case *wordLevel:
+		id = m.unk
+	case *unigram:
+		id = m.unk
+	case *spBPE:
+		id = m.unk
+	case *bpe:
+		id = m.unk
+	}
+	return max(id, 0), id >= 0
+}
+
+// InnerPrefix returns the text that begins tokens inside a word, such as ##; "" if there is none.
+func (t *Tokenizer) InnerPrefix() string {
+	if !t.made() {
+		return ""
+	}
+	switch m := t.model.(type) {
+	case *wordPiece:
+		return m.prefix
+	case *bpe:
+		return m.prefix
+	}
+	return ""
+}
+
 // EndIDs returns the ids that end a generated text, in ascending order. Only the metadata of a GGUF
 // file tells them.
 func (t *Tokenizer) EndIDs() []int32 {

@@ -1,0 +1,3 @@
+package text
+
+import _ "github.com/nacre-ml/nacre/bindings/wazero" // kernels without cgo
