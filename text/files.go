@@ -81,11 +81,23 @@ func (f folder) json(name string, to any) (bool, error) {
 // networks are the files of networks in a folder, the best first.
 var networks = []string{"model.onnx", "onnx/model.onnx"}
 
+// The files of a folder of Hugging Face, of which config.json says what they are.
+const (
+	shard      = "model.safetensors"
+	shardIndex = "model.safetensors.index.json"
+)
+
+// safetensors reports whether a file stands for such a folder.
+func safetensors(name string) bool { return name == shard || name == shardIndex }
+
 // network returns the path of the network: a file, or the folder itself with safetensors files.
 func (f folder) network(asked string) (string, error) {
 	if asked != "" {
 		if !filepath.IsLocal(filepath.FromSlash(asked)) {
 			return "", errorf(nacre.ErrOption, "%s: option File is %q, which leads out of the folder", f.path, asked)
+		}
+		if safetensors(asked) {
+			return f.path, nil
 		}
 		return f.file(asked), nil
 	}
@@ -94,7 +106,7 @@ func (f folder) network(asked string) (string, error) {
 			return f.file(name), nil
 		}
 	}
-	for _, name := range []string{"model.safetensors", "model.safetensors.index.json"} {
+	for _, name := range []string{shard, shardIndex} {
 		if f.has(name) {
 			return f.path, nil
 		}

@@ -13,8 +13,8 @@ import (
 
 // Options are for opening a model. The zero value does what its files say.
 type Options struct {
-	// Session is for the session of the network: threads, device, limits of memory. Outputs is
-	// chosen by this package.
+	// Session is for the session of the network: threads, device, limits of memory. Outputs and
+	// Lowering.Batches are set by this package.
 	Session nacre.Options
 	// Tokenizer has the limits of the tokenizer.
 	Tokenizer tokenizer.Options
@@ -120,6 +120,7 @@ func (n *network) start(o Options, want wanted) (err error) {
 		}
 	}()
 	so := o.Session
+	so.Lowering.Batches = true
 	network, err := formats.Network(n.model.Source(), so.Lowering)
 	if err != nil {
 		return err

@@ -22,7 +22,9 @@ func (r result) row(i int) []float32 { return r.rows[i*r.columns : (i+1)*r.colum
 func (n *network) run(ctx context.Context, list []*tokenizer.Encoding, use func(i int, r result) error) error {
 	order := make([]int, len(list))
 	for i := range order {
-		order[i] = i
+		if order[i] = i; len(list[i].IDs) == 0 {
+			return errorf(nacre.ErrShape, "%s: text %d has no tokens", n.folder.path, i)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(list[a].IDs), len(list[b].IDs)) })
 	for len(order) > 0 {

@@ -96,10 +96,10 @@ type task struct {
 func TestAnswers(t *testing.T) {
 	root, texts := models(t)
 	for _, c := range tasks {
-		for _, batch := range []int{0, 1, 7} {
-			t.Run(fmt.Sprint(c.folder, batch), func(t *testing.T) {
+		for _, o := range []Options{{}, {Batch: 1}, {Batch: 7}, {File: "model.safetensors"}, {File: "model.safetensors", Batch: 7}} {
+			t.Run(fmt.Sprint(c.folder, o.File, o.Batch), func(t *testing.T) {
 				dir := filepath.Join(root, c.folder)
-				got, err := c.answer(t.Context(), dir, Options{Batch: batch}, texts)
+				got, err := c.answer(t.Context(), dir, o, texts)
 				if err == nil {
 					err = c.differ(t, dir, texts, got)
 				}
@@ -113,7 +113,7 @@ func TestAnswers(t *testing.T) {
 
 var tasks = []task{
 	{"mean", embed, vectors}, {"pooled", embed, vectors},
-	{"single", classify, labels}, {"several", classify, labels}, {"number", classify, labels},
+	{"single", classify, labels}, {"several", classify, labels}, {"number", classify, labels}, {"distil", classify, labels},
 	{"words", find, entities}, {"bytes", find, entities},
 	{"nli", zeroShot, labelsTwice}, {"rank", score, numbers},
 }
@@ -297,6 +297,10 @@ func TestTogether(t *testing.T) {
 func TestRefused(t *testing.T) {
 	root, _ := models(t)
 	embedder := func(dir string, o Options) error { return closed(OpenEmbedder(dir, o)) }
+	folders := func(dir string, o Options) error {
+		o.File = shard
+		return closed(OpenClassifier(dir, o))
+	}
 	for _, c := range []struct {
 		folder, file, from, to string
 		open                   func(dir string, o Options) error
@@ -319,6 +323,15 @@ func TestRefused(t *testing.T) {
 		{"single", "config.json", "single_label", "odd_label", func(dir string, o Options) error { return closed(OpenClassifier(dir, o)) }, nacre.ErrUnsupported, "problem_type"},
 		{"single", "config.json", "bad", "worse", func(dir string, o Options) error { return closed(OpenZeroShot(dir, o)) }, nacre.ErrUnsupported, "begins with entail"},
 		{"single", "config.json", "bad", "worse", func(dir string, o Options) error { return closed(OpenTokenClassifier(dir, o)) }, nacre.ErrUnsupported, "for each label of a token"},
+		{"single", "config.json", `"hidden_size": 8`, `"hidden_size": 16`, folders, nacre.ErrFormat, "do not fit config.json"},
+		{"single", "config.json", `"hidden_size": 8`, `"hidden_size": 9`, folders, nacre.ErrFormat, "no multiple of num_attention_heads"},
+		{"single", "config.json", `"num_hidden_layers": 2`, `"num_hidden_layers": 2000`, folders, nacre.ErrFormat, "num_hidden_layers is 2000"},
+		{"single", "config.json", `"hidden_act": "gelu"`, `"hidden_act": "odd"`, folders, nacre.ErrUnsupported, `hidden_act is "odd"`},
+		{"single", "config.json", `"layer_norm_eps": 1e-12`, `"is_decoder": true`, folders, nacre.ErrUnsupported, "is_decoder"},
+		{"single", "config.json", `"layer_norm_eps": 1e-12`, `"layer_norm_eps": -1`, folders, nacre.ErrFormat, "layer_norm_eps"},
+		{"single", "config.json", `"layer_norm_eps": 1e-12`, `"position_embedding_type": "relative_key"`, folders, nacre.ErrUnsupported, "position_embedding_type"},
+		{"several", "config.json", `"pad_token_id": 1`, `"pad_token_id": 63`, folders, nacre.ErrFormat, "is 63"},
+		{"distil", "config.json", "ForSequenceClassification", "ForQuestionAnswering", folders, nacre.ErrUnsupported, "architectures is"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = -1; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "MaxTokens"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.File = "../x"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "option File"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.Prompt = "query"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "query"},

@@ -69,6 +69,11 @@ func Families() []string {
 	for i, f := range families {
 		names[i] = f.name
 	}
+	for _, f := range encoders {
+		if f.name != bert {
+			names = append(names, f.name)
+		}
+	}
 	return append(names, exchangedFamilies...)
 }
 

@@ -18,6 +18,9 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	if text == "" {
 		return nil, nil
 	}
+	if f := encoderOf(text, o); f != nil {
+		return f.lower(m, text, o)
+	}
 	if isExchanged(text) {
 		return exchanged(m, o)
 	}

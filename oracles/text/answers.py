@@ -35,6 +35,28 @@ HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 8, 2, 2, 12, 64
 COUNT = 100
 
 
+BERT = [
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "output.dense",
+    "output.LayerNorm",
+]
+DISTIL = [
+    "attention.q_lin",
+    "attention.k_lin",
+    "attention.v_lin",
+    "attention.out_lin",
+    "sa_layer_norm",
+    "ffn.lin1",
+    "ffn.lin2",
+    "output_layer_norm",
+]
+
+
 class Tensor:
     """An array with the method that pipelines call."""
 
@@ -50,12 +72,13 @@ class Tensor:
 
 
 class Net:
-    """A BERT or RoBERTa with random weights, as the nodes of a graph and as named tensors."""
+    """A BERT, RoBERTa or DistilBERT with random weights, as the nodes of a graph and as named tensors."""
 
-    def __init__(self, seed, vocab, roberta, head=None, labels=0):
+    def __init__(self, seed, vocab, roberta, head=None, labels=0, distil=False):
         self.random = np.random.default_rng(seed)
         self.tensors, self.nodes, self.inits, self.count = {}, [], {}, 0
-        self.roberta, self.prefix = roberta, ("roberta." if roberta else "bert.") if head else ""
+        self.roberta, self.distil = roberta, distil
+        self.prefix = ("roberta." if roberta else "distilbert." if distil else "bert.") if head else ""
         self.output(self.encoder(vocab), head, labels)
 
     def weight(self, name, *shape, scale=1.0, around=0.0):
@@ -104,6 +127,8 @@ class Net:
             length = self.op("Gather", self.op("Shape", "input_ids"), one)
             at = self.op("Range", zero, length, one)
         x = self.op("Add", x, self.op("Gather", table, at))
+        if self.distil:
+            return self.norm(x, p + "LayerNorm")
         types = self.weight(p + "token_type_embeddings.weight", 1 if self.roberta else 2, HIDDEN)
         kinds_ = self.op("Mul", "input_ids", zero) if self.roberta else "token_type_ids"
         return self.norm(self.op("Add", x, self.op("Gather", types, kinds_)), p + "LayerNorm")
@@ -117,19 +142,18 @@ class Net:
         )
         merged = self.constant("merged", np.array([0, 0, HIDDEN], np.int64))
         for i in range(LAYERS):
-            p = f"{self.prefix}encoder.layer.{i}."
-            q, k, v = (
-                self.heads(self.linear(x, p + "attention.self." + n, HIDDEN, HIDDEN)) for n in ["query", "key", "value"]
-            )
+            p = f"{self.prefix}{'transformer' if self.distil else 'encoder'}.layer.{i}."
+            parts = [p + n for n in (DISTIL if self.distil else BERT)]
+            q, k, v = (self.heads(self.linear(x, n, HIDDEN, HIDDEN)) for n in parts[:3])
             s = self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2]))
             s = self.op("Div", s, self.constant(f"root{i}", np.float32((HIDDEN // HEADS) ** 0.5)))
             y = self.op("MatMul", self.op("Softmax", self.op("Add", s, hide), axis=-1), v)
             y = self.op("Reshape", self.op("Transpose", y, perm=[0, 2, 1, 3]), merged)
-            y = self.linear(y, p + "attention.output.dense", HIDDEN, HIDDEN)
-            x = self.norm(self.op("Add", x, y), p + "attention.output.LayerNorm")
-            y = self.gelu(self.linear(x, p + "intermediate.dense", INNER, HIDDEN))
-            y = self.linear(y, p + "output.dense", HIDDEN, INNER)
-            x = self.norm(self.op("Add", x, y), p + "output.LayerNorm")
+            y = self.linear(y, parts[3], HIDDEN, HIDDEN)
+            x = self.norm(self.op("Add", x, y), parts[4])
+            y = self.gelu(self.linear(x, parts[5], INNER, HIDDEN))
+            y = self.linear(y, parts[6], HIDDEN, INNER)
+            x = self.norm(self.op("Add", x, y), parts[7])
         return x
 
     def gelu(self, x):
@@ -145,19 +169,16 @@ class Net:
             x, shape = self.linear(x, "classifier", labels, HIDDEN), ["batch", "sequence", labels]
         else:
             x = self.op("Gather", x, "zero", axis=1)
-            if self.roberta:
-                x = self.linear(
-                    self.op("Tanh", self.linear(x, "classifier.dense", HIDDEN, HIDDEN)),
-                    "classifier.out_proj",
-                    labels,
-                    HIDDEN,
-                )
-            else:
-                x = self.linear(
-                    self.op("Tanh", self.linear(x, "bert.pooler.dense", HIDDEN, HIDDEN)), "classifier", labels, HIDDEN
-                )
+            first, function, last = (
+                ("classifier.dense", "Tanh", "classifier.out_proj")
+                if self.roberta
+                else ("pre_classifier", "Relu", "classifier")
+                if self.distil
+                else ("bert.pooler.dense", "Tanh", "classifier")
+            )
+            x = self.linear(self.op(function, self.linear(x, first, HIDDEN, HIDDEN)), last, labels, HIDDEN)
         self.nodes.append(helper.make_node("Identity", [x], [self.name]))
-        names = ["input_ids", "attention_mask"] + ([] if self.roberta else ["token_type_ids"])
+        names = ["input_ids", "attention_mask"] + ([] if self.roberta or self.distil else ["token_type_ids"])
         graph = helper.make_graph(
             self.nodes,
             "encoder",
@@ -178,7 +199,7 @@ class Net:
 class Folder:
     """The files of a model."""
 
-    def __init__(self, archive, name, kind, seed, head=None, labels=(), **config):
+    def __init__(self, archive, name, kind, seed, head=None, labels=(), distil=False, **config):
         self.archive, self.name = archive, name
         self.roberta = kind == "roberta"
         self.tokenizer = Tokenizer.from_str(kinds.KINDS[kind]().to_str())
@@ -186,8 +207,8 @@ class Folder:
         pad = 1 if self.roberta else 3
         self.tokenizer.no_padding()
         vocab = self.tokenizer.get_vocab_size()
-        self.net = Net(seed, vocab, self.roberta, head, len(labels))
-        family = "Roberta" if self.roberta else "Bert"
+        self.net = Net(seed, vocab, self.roberta, head, len(labels), distil)
+        family = "Roberta" if self.roberta else "DistilBert" if distil else "Bert"
         task = {None: "Model", "texts": "ForSequenceClassification", "tokens": "ForTokenClassification"}[head]
         self.config = {
             "architectures": [family + task],
@@ -204,6 +225,17 @@ class Folder:
             "pad_token_id": pad,
             **config,
         }
+        if distil:
+            names = {
+                "hidden_size": "dim",
+                "num_hidden_layers": "n_layers",
+                "num_attention_heads": "n_heads",
+                "intermediate_size": "hidden_dim",
+                "hidden_act": "activation",
+            }
+            for old, new in names.items():
+                self.config[new] = self.config.pop(old)
+            del self.config["type_vocab_size"], self.config["layer_norm_eps"]
         if labels:
             self.config["id2label"] = {str(i): label for i, label in enumerate(labels)}
         self.json("config.json", self.config)
@@ -308,8 +340,10 @@ def classify(archive, texts):
         ("single", "bert", "single_label_classification", ["bad", "fair", "good"]),
         ("several", "roberta", "multi_label_classification", ["a", "b", "c", "d"]),
         ("number", "bert", "regression", ["stars"]),
+        ("distil", "bert", None, ["no", "yes"]),
     ]:
-        f = Folder(archive, name, kind, len(name), "texts", labels, problem_type=problem)
+        config = {"problem_type": problem} if problem else {}
+        f = Folder(archive, name, kind, len(name), "texts", labels, distil=name == "distil", **config)
         p = f.pipeline(TextClassificationPipeline)
         answers = []
         for t in texts:

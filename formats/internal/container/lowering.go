@@ -24,6 +24,10 @@ type Lowering struct {
 	// rope with long and short factors takes the long ones in all runs if Context exceeds the tokens
 	// of the short ones. At 0, which is no limit, they follow the tokens of each run.
 	Context int
+	// Batches gives the encoder of a folder of BERT the inputs attention_mask, of zeros for padding,
+	// and token_type_ids, so that texts of several lengths and pairs run together. It has no pooling
+	// then. Other encoders of Hugging Face, and classifications, have these inputs always.
+	Batches bool
 	// Ranks gives inputs with any number of axes their usual number. Files that declare inputs need
 	// it.
 	Ranks bool

@@ -18,7 +18,11 @@ func (m *maker) attention(i int, x string) string {
 	switch {
 	case c.Encoder:
 		attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(c.Heads)), graph.IntAttr("kv_num_heads", int64(c.KVHeads)))
-		out = m.Node("", "Attention", []string{q, k, v}, 1, attrs...)
+		in := []string{q, k, v}
+		if m.seen != "" {
+			in = append(in, m.seen)
+		}
+		out = m.Node("", "Attention", in, 1, attrs...)
 	case c.HeadDim%8 == 0 || l.Sinks != nil:
 		out = m.grouped(l, q, k, v, m.pasts[i])
 	default:

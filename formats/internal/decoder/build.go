@@ -26,7 +26,11 @@ func Build(b *graph.Builder, c *Config) {
 		}
 		x = m.layer(i, x)
 	}
-	if c.Encoder {
+	switch {
+	case c.Batches:
+		m.classified(x)
+		return
+	case c.Encoder:
 		m.encoded(x)
 		return
 	}
@@ -49,6 +53,8 @@ type maker struct {
 	presents []present
 	shapes   map[int]string // for sequences, by columns
 	masks    map[int]string // by window
+	seen     string         // the keys that an encoder with Batches sees, boolean [batch,1,1,sequence]
+	types    string         // the input token_type_ids; "" for none
 	ropes    map[*Rope][2]string
 	floats   map[*graph.Initializer]string
 	norms    map[*graph.Initializer]string
@@ -90,6 +96,9 @@ func (m *maker) convType(c *ShortConv) graph.Type {
 func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
 	LimitTokens(m.Builder, m.ids, m.c.Vocab)
+	if m.c.Batches {
+		m.batches()
+	}
 	for i := range m.c.Layers {
 		if m.Err() != nil || m.c.Encoder {
 			break
@@ -162,11 +171,11 @@ func (m *maker) embedded() string {
 	}
 	x = m.trace(-1, "embeddings", m.times(m.stored32(m.c.Embedding, x), m.c.EmbeddingScale))
 	if p := m.c.Positions; p != nil {
-		at := m.Op("Gather", []string{m.Weight(p), m.positions()})
+		at := m.Op("Gather", []string{m.Weight(p), m.counted()})
 		x = m.Op("Add", []string{x, m.stored32(p, at)})
 	}
 	if t := m.c.Types; t != nil {
-		x = m.Op("Add", []string{x, m.stored32(t, m.Op("Gather", []string{m.Weight(t), m.Int(0)}))})
+		x = m.Op("Add", []string{x, m.stored32(t, m.Op("Gather", []string{m.Weight(t), m.typeIDs()}))})
 	}
 	x = m.norm(m.c.Embedded, x)
 	return m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))})

@@ -60,6 +60,16 @@ type Config struct {
 	// of the last norm, and one row of them for each sequence, by Pooling.
 	Encoder bool
 	Pooling Pooling
+	// Batches gives an encoder the inputs attention_mask and, if Types has several rows,
+	// token_type_ids. Head is then a classification: of all tokens, or with First of the first token,
+	// whose row goes through the matrix First and the function FirstActivation. Without Head there is
+	// none, and Pooling is not read.
+	Batches         bool
+	First           Matrix // [columns,Hidden]
+	FirstActivation Activation
+	// CountFrom numbers positions by the tokens other than this one, from the next number on, as in
+	// RoBERTa. Nil numbers all tokens from 0.
+	CountFrom *int
 
 	// Trace is called with the values of blocks and their role there, and returns the new name of
 	// each value. layer is -1 for values outside the blocks. Trace may be nil.
