@@ -369,3 +369,42 @@ func closed[T io.Closer](x T, err error) error {
 	}
 	return err
 }
+
+// TestPrompts embeds with a prompt of the folder, and without its tokens.
+func TestPrompts(t *testing.T) {
+	root, texts := models(t)
+	dir := filepath.Join(root, "mean")
+	write := func(name, from, to string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		data, _ := os.ReadFile(path)
+		if err := os.WriteFile(path, []byte(strings.Replace(string(data), from, to, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	embedded := func(o Options, text string) []float32 {
+		t.Helper()
+		got, err := embed(t.Context(), dir, o, []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.([][]float32)[0]
+	}
+	write("config_sentence_transformers.json", "", `{"prompts": {"query": "find a "}, "default_prompt_name": null}`)
+	want := embedded(Options{}, "find a fox")
+	if got := embedded(Options{Prompt: "query"}, "fox"); !slices.EqualFunc(got, want, near) {
+		t.Errorf("%v with a prompt, want %v", got, want)
+	}
+	write("config_sentence_transformers.json", "null", `"query"`)
+	if got := embedded(Options{}, "fox"); !slices.EqualFunc(got, want, near) {
+		t.Errorf("%v with the default prompt, want %v", got, want)
+	}
+	write("1_Pooling/config.json", "{", `{"include_prompt": false, `)
+	if got := embedded(Options{}, "fox"); slices.EqualFunc(got, want, near) {
+		t.Error("the vector has the tokens of the prompt")
+	}
+	long := strings.Repeat(texts[3]+" ", 40)
+	if a, b := embedded(Options{MaxTokens: 12}, long), embedded(Options{MaxTokens: 12}, long+" more"); !slices.EqualFunc(a, b, near) {
+		t.Errorf("%v and %v of texts that are cut", a, b)
+	}
+}
