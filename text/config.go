@@ -54,8 +54,8 @@ func readConfig(f folder) (*config, error) {
 	switch c.Problem {
 	case "", regression, single, multi:
 	default:
-		return nil, errorf(nacre.ErrUnsupported, "%s: problem_type is %.60q; it takes %s, %s, %s", f.file(configFile), c.Problem,
-			regression, single, multi)
+		return nil, errorf(nacre.ErrUnsupported, "%s: problem_type is %.60q; it takes %s, %s, %s", f.file(configFile),
+			c.Problem, regression, single, multi)
 	}
 	return c, nil
 }
@@ -86,7 +86,8 @@ func (c *config) labels(f folder, columns int) ([]string, error) {
 	case columns < 1 || columns > maxLabels:
 		return nil, errorf(nacre.ErrUnsupported, "%s: the network gives %d numbers for labels", f.path, columns)
 	case len(c.names) > 0 && len(c.names) != columns:
-		return nil, errorf(nacre.ErrFormat, "%s: id2label has %d labels, and the network gives %d numbers", f.file(configFile), len(c.names), columns)
+		return nil, errorf(nacre.ErrFormat, "%s: id2label has %d labels, and the network gives %d numbers",
+			f.file(configFile), len(c.names), columns)
 	case len(c.names) > 0:
 		return c.names, nil
 	}
@@ -126,7 +127,10 @@ func (c *config) maxTokens(f folder, o Options, s sentenceConfig, truncation int
 	for _, x := range []struct {
 		file, field string
 		value       *float64
-	}{{configFile, "max_position_embeddings", c.Positions}, {tokensFile, "model_max_length", t.Max}, {sentenceFile, "max_seq_length", s.Max}} {
+	}{
+		{configFile, "max_position_embeddings", c.Positions}, {tokensFile, "model_max_length", t.Max},
+		{sentenceFile, "max_seq_length", s.Max},
+	} {
 		if x.value != nil && !(*x.value >= 1) {
 			return 0, errorf(nacre.ErrFormat, "%s: %s is %v; it is at least 1", f.file(x.file), x.field, *x.value)
 		}
@@ -148,7 +152,8 @@ func (c *config) maxTokens(f folder, o Options, s sentenceConfig, truncation int
 
 // offsetPositions are the families that number positions from after the padding's id.
 var offsetPositions = map[string]bool{
-	"roberta": true, "xlm-roberta": true, "camembert": true, "mpnet": true, "xlm-roberta-xl": true, "roberta-prelayernorm": true,
+	"roberta": true, "xlm-roberta": true, "camembert": true, "mpnet": true, "xlm-roberta-xl": true,
+	"roberta-prelayernorm": true,
 }
 
 // pad returns the id of padding.
@@ -162,25 +167,18 @@ func (c *config) pad() int32 {
 	return 0
 }
 
-// entailment returns the numbers of the labels of entailment and contradiction.
+// entailment returns the numbers of the labels of entailment and, as transformers takes it, of
+// contradiction: the first label, or the last one if entailment is the first.
 func entailment(f folder, names []string) (yes, no int, err error) {
-	yes, no = -1, -1
-	for i, name := range names {
-		switch name := strings.ToLower(name); {
-		case strings.HasPrefix(name, "entail"):
-			yes = i
-		case strings.HasPrefix(name, "contra") || strings.HasPrefix(name, "not_entail") || strings.HasPrefix(name, "not entail"):
-			no = i
-		}
-	}
-	if yes < 0 {
-		return 0, 0, errorf(nacre.ErrUnsupported, "%s: id2label has no label that begins with entail (%.200q), so the network is none for this task",
-			f.file(configFile), names)
-	}
-	if no < 0 {
-		if no = len(names) - 1; yes == no {
-			no = 0
-		}
+	yes = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "entail") })
+	switch {
+	case yes < 0:
+		return 0, 0, errorf(nacre.ErrUnsupported,
+			"%s: id2label has no label that begins with entail (%.200q), so the network is none for this task", f.file(configFile), names)
+	case len(names) < 2:
+		return 0, 0, errorf(nacre.ErrFormat, "%s: id2label has one label", f.file(configFile))
+	case yes == 0:
+		no = len(names) - 1
 	}
 	return yes, no, nil
 }

@@ -58,7 +58,8 @@ func OpenEmbedder(name string, o Options) (_ *Embedder, err error) {
 }
 
 // tokenRows is the output of networks that give a vector for each token, or for each text.
-var tokenRows = wanted{names: []string{"last_hidden_state", "token_embeddings", "sentence_embedding"}, what: "a vector for each token"}
+var tokenRows = wanted{names: []string{"last_hidden_state", "token_embeddings", "sentence_embedding"},
+	what: "a vector for each token"}
 
 // promptTokens returns the number of the prompt's tokens at the beginning of a text.
 func (e *Embedder) promptTokens() (int, error) {
@@ -120,14 +121,17 @@ func (e *Embedder) vector(r result, tokens int) ([]float32, error) {
 	if e.network.rank == 3 {
 		pool, ok := modules[0].(*pooling)
 		if !ok {
-			return nil, errorf(nacre.ErrUnsupported, "%s: %s: the first module after the network must be a Pooling", e.network.folder.path, modulesFile)
+			return nil, errorf(nacre.ErrUnsupported, "%s: %s: the first module after the network must be a Pooling",
+				e.network.folder.path, modulesFile)
 		}
 		if pool.width != 0 && pool.width != r.columns {
-			return nil, errorf(nacre.ErrFormat, "%s: word_embedding_dimension is %d, and the network gives %d numbers for a token",
+			return nil, errorf(nacre.ErrFormat,
+				"%s: word_embedding_dimension is %d, and the network gives %d numbers for a token",
 				pool.file, pool.width, r.columns)
 		}
 		if e.first >= tokens {
-			return nil, errorf(nacre.ErrShape, "%s: the text has no tokens after the prompt's %d", e.network.folder.path, e.first)
+			return nil, errorf(nacre.ErrShape, "%s: the text has no tokens after the prompt's %d",
+				e.network.folder.path, e.first)
 		}
 		v = pool.pool(r, e.first)
 		modules = modules[1:]

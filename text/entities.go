@@ -91,7 +91,9 @@ type labelled struct {
 }
 
 // entities returns the entities of a text.
-func (c *TokenClassifier) entities(text string, e *tokenizer.Encoding, r result, names []string, by Aggregation) []Entity {
+func (c *TokenClassifier) entities(
+	text string, e *tokenizer.Encoding, r result, names []string, by Aggregation,
+) []Entity {
 	var tokens []labelled
 	for i, id := range e.IDs {
 		if e.Specials[i] {
@@ -107,7 +109,8 @@ func (c *TokenClassifier) entities(text string, e *tokenizer.Encoding, r result,
 		tokens = words(tokens, by)
 	}
 	if by == AggregateNone {
-		return found(text, tokens, names, func(_, _ labelled) bool { return false }, func(name string) string { return name })
+		return found(text, tokens, names, func(_, _ labelled) bool { return false },
+			func(name string) string { return name })
 	}
 	return found(text, tokens, names, func(last, next labelled) bool {
 		_, a := tag(names[last.label])
@@ -173,7 +176,9 @@ func tag(label string) (begins bool, name string) {
 }
 
 // found joins tokens to entities, whose score is the mean of the tokens'.
-func found(text string, tokens []labelled, names []string, joins func(last, next labelled) bool, called func(string) string) []Entity {
+func found(
+	text string, tokens []labelled, names []string, joins func(last, next labelled) bool, called func(string) string,
+) []Entity {
 	var list []Entity
 	for from := 0; from < len(tokens); {
 		to, sum := from+1, float64(tokens[from].scores[tokens[from].label])

@@ -29,7 +29,8 @@ func openFolder(name string) (folder, error) {
 		return folder{}, err
 	}
 	if !info.IsDir() {
-		return folder{}, errorf(nacre.ErrUnsupported, "%s: a folder with config.json, tokenizer.json and a network is needed", name)
+		return folder{}, errorf(nacre.ErrUnsupported,
+			"%s: a folder with config.json, tokenizer.json and a network is needed", name)
 	}
 	return folder{name, beneath.FS(name)}, nil
 }
@@ -111,6 +112,7 @@ func (f folder) network(asked string) (string, error) {
 			return f.path, nil
 		}
 	}
-	return "", errorf(fs.ErrNotExist, "%s: no network: model.onnx, onnx/model.onnx or model.safetensors is needed; option File names another",
+	return "", errorf(fs.ErrNotExist,
+		"%s: no network: model.onnx, onnx/model.onnx or model.safetensors is needed; option File names another",
 		f.path)
 }

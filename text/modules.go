@@ -46,10 +46,12 @@ func readModules(root folder) (*modulePlan, error) {
 		return p, err
 	}
 	if len(list) == 0 || len(list) > maxModules {
-		return nil, errorf(nacre.ErrFormat, "%s: %d modules: 1 to %d are allowed", root.file(modulesFile), len(list), maxModules)
+		return nil, errorf(nacre.ErrFormat, "%s: %d modules: 1 to %d are allowed", root.file(modulesFile), len(list),
+			maxModules)
 	}
 	if kindOf(list[0].Type) != "Transformer" {
-		return nil, errorf(nacre.ErrUnsupported, "%s: the first module is %.80q; a Transformer is computed", root.file(modulesFile), list[0].Type)
+		return nil, errorf(nacre.ErrUnsupported, "%s: the first module is %.80q; a Transformer is computed",
+			root.file(modulesFile), list[0].Type)
 	}
 	p.transformer, p.after = list[0].Path, list[1:]
 	return p, nil
@@ -82,7 +84,8 @@ func (p *modulePlan) open() ([]module, error) {
 		case kind == "Normalize" && i > 0:
 			made = normalize{}
 		default:
-			err = errorf(nacre.ErrUnsupported, "%s: module %d is %.80q; after the network, a Pooling and any number of Dense and Normalize are computed",
+			err = errorf(nacre.ErrUnsupported,
+				"%s: module %d is %.80q; after the network, a Pooling and any number of Dense and Normalize are computed",
 				p.root.file(modulesFile), i+1, m.Type)
 		}
 		if err != nil {
@@ -121,9 +124,11 @@ func readPooling(f folder) (*pooling, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, errorf(fs.ErrNotExist, "%s: the file is missing; it says how tokens become a vector", f.file(configFile))
+		return nil, errorf(fs.ErrNotExist, "%s: the file is missing; it says how tokens become a vector",
+			f.file(configFile))
 	}
-	p := &pooling{file: f.file(configFile), width: c.Width, cls: c.CLS, most: c.Max, mean: c.Mean == nil || *c.Mean, meanSqrt: c.Sqrt,
+	p := &pooling{file: f.file(configFile), width: c.Width, cls: c.CLS, most: c.Max, mean: c.Mean == nil || *c.Mean,
+		meanSqrt: c.Sqrt,
 		weighted: c.Weighted, last: c.Last, withoutPrompt: c.Prompt != nil && !*c.Prompt}
 	if c.Width < 0 {
 		return nil, errorf(nacre.ErrFormat, "%s: word_embedding_dimension is %d", p.file, c.Width)
@@ -236,7 +241,8 @@ func readDense(f folder) (_ module, err error) {
 		return nil, errorf(nacre.ErrFormat, "%s: in_features %d and out_features %d are needed", d.file, c.In, c.Out)
 	}
 	if d.act = activations[kindOf(c.Act)]; d.act == nil {
-		return nil, errorf(nacre.ErrUnsupported, "%s: activation_function is %.80q; it takes Identity, Tanh, ReLU, Sigmoid and GELU", d.file, c.Act)
+		return nil, errorf(nacre.ErrUnsupported,
+			"%s: activation_function is %.80q; it takes Identity, Tanh, ReLU, Sigmoid and GELU", d.file, c.Act)
 	}
 	const weights = "model.safetensors"
 	if !f.has(weights) {
@@ -256,7 +262,8 @@ func readDense(f folder) (_ module, err error) {
 			list, err = nacre.Float32s(t)
 		}
 		if err == nil && len(list) != want {
-			err = errorf(nacre.ErrFormat, "%s: %s is %v, and %s says %d numbers", f.file(weights), name, t, path.Base(d.file), want)
+			err = errorf(nacre.ErrFormat, "%s: %s is %v, and %s says %d numbers", f.file(weights), name, t,
+				path.Base(d.file), want)
 		}
 		return list
 	}
@@ -272,7 +279,8 @@ func readDense(f folder) (_ module, err error) {
 
 func (d *dense) apply(v []float32) ([]float32, error) {
 	if len(v) != d.in {
-		return nil, errorf(nacre.ErrFormat, "%s: in_features is %d, and the vector before has %d numbers", d.file, d.in, len(v))
+		return nil, errorf(nacre.ErrFormat, "%s: in_features is %d, and the vector before has %d numbers", d.file,
+			d.in, len(v))
 	}
 	out := make([]float32, d.out)
 	for i := range out {

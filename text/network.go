@@ -72,9 +72,11 @@ type wanted struct {
 func open(f folder, o Options, want wanted) (_ *network, err error) {
 	switch {
 	case o.MaxTokens < 0 || o.Batch < 0:
-		return nil, errorf(nacre.ErrOption, "%s: options MaxTokens and Batch are %d and %d; they must not be negative", f.path, o.MaxTokens, o.Batch)
+		return nil, errorf(nacre.ErrOption,
+			"%s: options MaxTokens and Batch are %d and %d; they must not be negative", f.path, o.MaxTokens, o.Batch)
 	case len(o.Session.Outputs) > 0:
-		return nil, errorf(nacre.ErrOption, "%s: option Session.Outputs is %q; this package chooses the output", f.path, o.Session.Outputs)
+		return nil, errorf(nacre.ErrOption, "%s: option Session.Outputs is %q; this package chooses the output",
+			f.path, o.Session.Outputs)
 	}
 	n := &network{folder: f, batch: o.Batch}
 	if n.batch == 0 {
@@ -127,7 +129,8 @@ func (n *network) start(o Options, want wanted) (err error) {
 	}
 	var outputs []nacre.Info
 	for _, v := range network.Graph.Outputs {
-		outputs = append(outputs, nacre.Info{Name: v.Name, Kind: nacre.TensorKind, DType: nacre.DType(v.Type.DType), Shape: make([]nacre.Dim, len(v.Type.Dims))})
+		outputs = append(outputs, nacre.Info{Name: v.Name, Kind: nacre.TensorKind, DType: nacre.DType(v.Type.DType),
+			Shape: make([]nacre.Dim, len(v.Type.Dims))})
 	}
 	if err := n.choose(outputs, want); err != nil {
 		return err
@@ -154,7 +157,8 @@ func (n *network) choose(outputs []nacre.Info, want wanted) error {
 		n.output, n.rank = outputs[i].Name, len(outputs[i].Shape)
 		return nil
 	}
-	return errorf(nacre.ErrUnsupported, "%s: the network has no output of %s (%v); export it for this task", n.file(), want.what, outputs)
+	return errorf(nacre.ErrUnsupported, "%s: the network has no output of %s (%v); export it for this task", n.file(),
+		want.what, outputs)
 }
 
 // check looks at the inputs of the network.
@@ -169,7 +173,8 @@ func (n *network) check() error {
 			n.inputs[in.Name] = in
 		default:
 			if in.Required {
-				return errorf(nacre.ErrUnsupported, "%s: input %v is none of an encoder of texts, which takes %s, %s, %s and %s", n.file(), in,
+				return errorf(nacre.ErrUnsupported,
+					"%s: input %v is none of an encoder of texts, which takes %s, %s, %s and %s", n.file(), in,
 					inputIDs, inputMask, inputTypes, inputPosition)
 			}
 		}
@@ -209,7 +214,9 @@ func (n *network) Close() error {
 }
 
 // encode returns encodings without padding, cut by a strategy.
-func (n *network) encode(ctx context.Context, in []tokenizer.Input, strategy tokenizer.Strategy) ([]*tokenizer.Encoding, error) {
+func (n *network) encode(
+	ctx context.Context, in []tokenizer.Input, strategy tokenizer.Strategy,
+) ([]*tokenizer.Encoding, error) {
 	return n.tokens.EncodeInputs(ctx, in, tokenizer.EncodingOptions{
 		Truncation: &tokenizer.Truncation{Max: n.max, Strategy: strategy}, Padding: &tokenizer.Padding{},
 	})
@@ -217,7 +224,8 @@ func (n *network) encode(ctx context.Context, in []tokenizer.Input, strategy tok
 
 // errShape reports a result with another shape than one for each text or token.
 func (n *network) errShape(got []int) error {
-	return errorf(nacre.ErrUnsupported, "%s: output %s is %v, and not one row for each text or token", n.file(), n.output, got)
+	return errorf(nacre.ErrUnsupported, "%s: output %s is %v, and not one row for each text or token", n.file(),
+		n.output, got)
 }
 
 // named puts the folder before an error.

@@ -30,7 +30,8 @@ func OpenReranker(name string, o Options) (_ *Reranker, err error) {
 	if act != "" {
 		if r.act = activations[kindOf(act)]; r.act == nil {
 			_ = n.Close()
-			return nil, errorf(nacre.ErrUnsupported, "%s: the function of scores is %.80q; it takes Identity, Tanh, ReLU, Sigmoid and GELU",
+			return nil, errorf(nacre.ErrUnsupported,
+				"%s: the function of scores is %.80q; it takes Identity, Tanh, ReLU, Sigmoid and GELU",
 				n.folder.file(configFile), act)
 		}
 	}
@@ -85,8 +86,8 @@ func (r *Reranker) score(ctx context.Context, pairs []Pair) ([]float32, error) {
 	scores := make([]float32, len(rows))
 	for i, row := range rows {
 		if len(row) != 1 {
-			return nil, errorf(nacre.ErrUnsupported, "%s: output %s has %d numbers for a pair; a reranker has one", r.network.file(),
-				r.network.output, len(row))
+			return nil, errorf(nacre.ErrUnsupported, "%s: output %s has %d numbers for a pair; a reranker has one",
+				r.network.file(), r.network.output, len(row))
 		}
 		scores[i] = float32(r.act(float64(row[0])))
 	}

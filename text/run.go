@@ -45,7 +45,9 @@ func (n *network) run(ctx context.Context, list []*tokenizer.Encoding, use func(
 }
 
 // runBatch runs the encodings of these numbers together.
-func (n *network) runBatch(ctx context.Context, list []*tokenizer.Encoding, numbers []int, use func(i int, r result) error) error {
+func (n *network) runBatch(
+	ctx context.Context, list []*tokenizer.Encoding, numbers []int, use func(i int, r result) error,
+) error {
 	ids := n.inputs[inputIDs]
 	rows, length := len(numbers), 1
 	if b := ids.Shape[0]; !b.Open() {
@@ -93,9 +95,12 @@ func (n *network) runBatch(ctx context.Context, list []*tokenizer.Encoding, numb
 }
 
 // input makes an input of a batch.
-func (n *network) input(name string, info nacre.Info, list []*tokenizer.Encoding, numbers []int, rows, length int) (*nacre.Tensor, error) {
+func (n *network) input(
+	name string, info nacre.Info, list []*tokenizer.Encoding, numbers []int, rows, length int,
+) (*nacre.Tensor, error) {
 	if n.padded(name, list, numbers, length) {
-		return nil, errorf(nacre.ErrUnsupported, "%s: the network takes %d tokens and has no input %s, so shorter texts cannot be told from padding",
+		return nil, errorf(nacre.ErrUnsupported,
+			"%s: the network takes %d tokens and has no input %s, so shorter texts cannot be told from padding",
 			n.file(), length, inputMask)
 	}
 	data := make([]int64, rows*length)

@@ -25,10 +25,7 @@ func OpenZeroShot(name string, o Options) (_ *ZeroShot, err error) {
 		return nil, err
 	}
 	z := &ZeroShot{network: n}
-	if z.yes, z.no, err = entailment(n.folder, n.config.names); err == nil && len(n.config.names) < 2 {
-		err = errorf(nacre.ErrFormat, "%s: id2label has one label", n.folder.file(configFile))
-	}
-	if err != nil {
+	if z.yes, z.no, err = entailment(n.folder, n.config.names); err != nil {
 		_ = n.Close()
 		return nil, err
 	}
@@ -56,7 +53,8 @@ func (z *ZeroShot) Classify(ctx context.Context, text string, labels []string, o
 		o.Template = "This example is {}."
 	}
 	if len(labels) == 0 || !strings.Contains(o.Template, "{}") {
-		return nil, errorf(nacre.ErrOption, "%d labels for the template %q; one at least and a place {} are needed", len(labels), o.Template)
+		return nil, errorf(nacre.ErrOption, "%d labels for the template %q; one at least and a place {} are needed",
+			len(labels), o.Template)
 	}
 	in := make([]tokenizer.Input, len(labels))
 	for i, label := range labels {

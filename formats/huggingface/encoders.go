@@ -31,7 +31,8 @@ var bertParts = [8]string{"attention.self.query", "attention.self.key", "attenti
 	"attention.output.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"}
 
 var encoders = []encoderFamily{
-	{name: bert, prefix: "bert.", layer: "encoder.layer.", parts: bertParts, first: [2]string{"bert.pooler.dense", "classifier"}, act: decoder.Tanh},
+	{name: bert, prefix: "bert.", layer: "encoder.layer.", parts: bertParts,
+		first: [2]string{"bert.pooler.dense", "classifier"}, act: decoder.Tanh},
 	{name: "roberta", prefix: "roberta.", layer: "encoder.layer.", parts: bertParts, counted: true,
 		first: [2]string{"classifier.dense", "classifier.out_proj"}, act: decoder.Tanh},
 	{name: "xlm-roberta", prefix: "roberta.", layer: "encoder.layer.", parts: bertParts, counted: true,
@@ -39,7 +40,8 @@ var encoders = []encoderFamily{
 	{name: "camembert", prefix: "roberta.", layer: "encoder.layer.", parts: bertParts, counted: true,
 		first: [2]string{"classifier.dense", "classifier.out_proj"}, act: decoder.Tanh},
 	{name: "distilbert", prefix: "distilbert.", layer: "transformer.layer.", untyped: true,
-		parts: [8]string{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2",
+		parts: [8]string{"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
+			"sa_layer_norm", "ffn.lin1", "ffn.lin2",
 			"output_layer_norm"},
 		first: [2]string{"pre_classifier", "classifier"}, act: decoder.ReLU},
 }
@@ -128,9 +130,11 @@ func (f *encoderFamily) configured(m *graph.Model, text string, o container.Lowe
 	}
 	switch {
 	case s.Quantization != nil:
-		return nil, refused(graph.ErrUnsupported, "the weights are quantised by %q; take the folder of the model in float32, float16 or bfloat16", s.Quantization.Method)
+		return nil, refused(graph.ErrUnsupported,
+			"the weights are quantised by %q; take the folder of the model in float32, float16 or bfloat16", s.Quantization.Method)
 	case !slices.Contains([]string{"", ofTexts, ofTokens, "ForMaskedLM", "ForPreTraining"}, s.task()):
-		return nil, refused(graph.ErrUnsupported, "architectures is %q; encoders, %s and %s are computed; export the model to ONNX for other heads",
+		return nil, refused(graph.ErrUnsupported,
+			"architectures is %q; encoders, %s and %s are computed; export the model to ONNX for other heads",
 			s.Architectures, ofTexts, ofTokens)
 	case s.Decoder:
 		return nil, refused(graph.ErrUnsupported, "is_decoder is set; %s is computed as an encoder", s.ModelType)
@@ -147,9 +151,13 @@ func (f *encoderFamily) configured(m *graph.Model, text string, o container.Lowe
 		v     *int
 		other int
 	}{
-		{&c.Hidden, "hidden_size", first(s.Hidden, s.Dim), 0}, {&d.layers, "num_hidden_layers", first(s.Layers, s.LayersToo), 0},
-		{&c.Heads, "num_attention_heads", first(s.Heads, s.HeadsToo), 0}, {&inner, "intermediate_size", first(s.Inner, s.InnerToo), 0},
-		{&c.Vocab, "vocab_size", s.Vocab, 0}, {&positions, "max_position_embeddings", s.Positions, 512}, {&types, "type_vocab_size", s.Types, 2},
+		{&c.Hidden, "hidden_size", first(s.Hidden, s.Dim), 0},
+		{&d.layers, "num_hidden_layers", first(s.Layers, s.LayersToo), 0},
+		{&c.Heads, "num_attention_heads", first(s.Heads, s.HeadsToo), 0},
+		{&inner, "intermediate_size", first(s.Inner, s.InnerToo), 0},
+		{&c.Vocab, "vocab_size", s.Vocab, 0},
+		{&positions, "max_position_embeddings", s.Positions, 512},
+		{&types, "type_vocab_size", s.Types, 2},
 	} {
 		var err error
 		if *x.to, err = size(x.key, x.v, x.other); err != nil {
@@ -173,10 +181,12 @@ func (f *encoderFamily) configured(m *graph.Model, text string, o container.Lowe
 	case c.Hidden%c.Heads != 0:
 		return nil, refused(graph.ErrFormat, "hidden_size %d is no multiple of num_attention_heads %d", c.Hidden, c.Heads)
 	case c.Hidden/c.Heads > decoder.MaxHeadDim:
-		return nil, refused(graph.ErrUnsupported, "hidden_size %d and num_attention_heads %d make heads of %d; they take up to %d", c.Hidden, c.Heads,
+		return nil, refused(graph.ErrUnsupported,
+			"hidden_size %d and num_attention_heads %d make heads of %d; they take up to %d", c.Hidden, c.Heads,
 			c.Hidden/c.Heads, decoder.MaxHeadDim)
 	case d.layers > tensors/4:
-		return nil, refused(graph.ErrFormat, "num_hidden_layers is %d, and the folder has only %d tensors; download all of its shards", d.layers, tensors)
+		return nil, refused(graph.ErrFormat,
+			"num_hidden_layers is %d, and the folder has only %d tensors; download all of its shards", d.layers, tensors)
 	}
 	c.KVHeads, c.HeadDim = c.Heads, c.Hidden/c.Heads
 	d.inner = inner
