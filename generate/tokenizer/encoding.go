@@ -208,6 +208,9 @@ func (t *Tokenizer) encoding(w *work, in Input, o EncodingOptions) (*Encoding, e
 	}
 	if o.Plain {
 		slots = slices.DeleteFunc(slices.Clone(slots), func(s slot) bool { return s.text == special })
+		for i := range slots {
+			slots[i].all = false
+		}
 	}
 	windows, err := truncated(w, texts, slots, o.Truncation, o.Overflow)
 	if err != nil {

@@ -30,7 +30,7 @@ type slot struct {
 	text int // 0 and 1 for the texts, special for special tokens
 	ids  []int32
 	kind int32 // the type of the tokens
-	all  bool  // kind is the type in all parts of an overflow, too
+	all  bool  // with special tokens, kind is the type in all parts of an overflow, too
 }
 
 // special is the text of slots of special tokens.
