@@ -41,6 +41,8 @@ extent 1 unless --dim says otherwise.
 
 With --kernels it is not run. Of every step that a device computes, all ways in which
 it can be computed are timed in turns, --count times each, on random inputs.`,
+		Example: `nacre bench model.onnx --dim batch=8 --count 100
+nacre bench model.onnx --kernels --node conv1`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())

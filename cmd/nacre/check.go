@@ -39,10 +39,10 @@ types of its operands; --save writes these, and the output of both ways, as nacr
 If no flag asks for another way (--device, --against, --isa, --no-optimize, --direct-conv,
 --accuracy, --weight-budget), the optimised network is compared with the graph as the file has it: all
 values together, then the outputs alone, for which nodes may be joined.`,
-		Example: `  nacre check model.onnx
-  nacre check model.onnx --device vulkan
-  nacre check model.onnx --device vulkan:1 --save difference
-  nacre check model.onnx --device cpu --isa scalar`,
+		Example: `nacre check model.onnx
+nacre check model.onnx --device vulkan
+nacre check model.onnx --device vulkan:1 --save difference
+nacre check model.onnx --device cpu --isa scalar`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -36,12 +36,14 @@ func conformanceCommand() *cobra.Command {
 	var f conformanceFlags
 	cmd := &cobra.Command{
 		Use:   "conformance DIR...",
-		Short: "Run folders of models with stored inputs and outputs, as the ONNX project publishes them",
+		Short: "Run folders of models with stored results, as the ONNX project has them",
 		Long: `Walk folders of model.onnx with test_data_set_K, and light models (light_NAME.onnx
 beside light_NAME_output_0.pb), run every model, and compare. A line is printed
 for each failure, then how many passed, failed and were skipped. A model without
 stored results is skipped. Of models that draw random numbers, type and shape are
 compared. A folder without stored results, or a --run that no case matches, is a failure.`,
+		Example: `nacre conformance node simple
+nacre conformance node --run '^test_conv' --device vulkan`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -40,9 +40,9 @@ blocks become float32, or the type of --dtype. A folder of Hugging Face becomes 
 file where OUT ends with .gguf; nacre quantize makes blocks of its floats. Settings,
 tokenizer and the template of chats go along. What the other side cannot say is an
 error that names it.`,
-		Example: `  nacre convert model.onnx model.safetensors --drop-graph
-  nacre convert model.gguf folder/ --dtype bfloat16
-  nacre convert folder model.gguf`,
+		Example: `nacre convert model.onnx model.safetensors --drop-graph
+nacre convert model.gguf folder/ --dtype bfloat16
+nacre convert folder model.gguf`,
 		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dtype != "" {

@@ -24,6 +24,8 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [PICTURE...]",
 		Short: "Read handwritten digits: pictures that the program carries, or your own",
+		Example: `nacre demo
+nacre demo --ascii digit.png`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o, err := f.options()
 			if err != nil {

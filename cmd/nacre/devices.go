@@ -23,7 +23,9 @@ func devicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "Show the CPU, its kernels, the Vulkan devices, and the operators",
-		Args:  takes(0),
+		Example: `nacre devices
+nacre devices --ops --json`,
+		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			if markdown && !ops {

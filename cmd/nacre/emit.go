@@ -37,6 +37,8 @@ variables. What cannot be emitted is an error that names its kind: UnsupportedOp
 UnsupportedDtype, UnsupportedOperator, UnsupportedShapePattern, InternalInconsistency
 (an axis without extent and name) or WeightConversionFailure (a weight that is
 too large, or holds infinities or NaNs).`,
+		Example: `nacre emit model.onnx -o model.chelis
+nacre emit model.onnx -o model.chelis --weights archive --archive model.hnw`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -16,7 +16,9 @@ func formatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "formats",
 		Short: "Show the file formats that are read and written",
-		Args:  takes(0),
+		Example: `nacre formats
+nacre formats --json`,
+		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			switch {

@@ -63,12 +63,12 @@ With --count several continuations are printed, one after the other. The prompt 
 computed once. With --json each is a line with its text, its tokens and why it ended.
 
 SIGINT and SIGTERM end what is generated; the speed is printed all the same.`,
-		Example: `  nacre generate llama/ --prompt "Once upon a time" --max-tokens 100
-  nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7
-  nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy
-  nacre generate qwen3/ --chat --prompt "Why is the sky blue?"
-  nacre generate qwen3.gguf --chat --prompt "Why is the sky blue?"
-  nacre generate checkpoint.chk --tokens 1,5,7 --max-tokens 4 --count 3 --temperature 1`,
+		Example: `nacre generate llama/ --prompt "Once upon a time" --max-tokens 100
+nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7
+nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy
+nacre generate qwen3/ --chat --prompt "Why is the sky blue?"
+nacre generate qwen3.gguf --chat --prompt "Why is the sky blue?"
+nacre generate checkpoint.chk --tokens 1,5,7 --max-tokens 4 --count 3 --temperature 1`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.changed = cmd.Flags().Changed

@@ -28,7 +28,9 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show the contents of a model file",
-		Args:  takes(1),
+		Example: `nacre inspect model.onnx --values 4
+nacre inspect model.onnx --html model.html`,
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if style != "nacre" && style != "hydronnx" {
 				return usagef("--style %s: it takes nacre or hydronnx", style)

@@ -43,23 +43,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &results{w: stdout}
 	shown := &printable.Writer{W: out}
 	stderr = &printable.Writer{W: stderr}
-	root := &cobra.Command{
-		Use:               "nacre",
-		Short:             "Nacre runs neural networks natively",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}
+	root := rootCommand()
 	root.SetArgs(args)
 	root.SetOut(shown)
 	root.SetErr(stderr)
-	root.AddCommand(
-		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
-		bounded(heapBounded(verifyCommand())),
-		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
-		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
-		webCommand(), versionCommand(),
-	)
 	// Cobra calls RunE if flags and arguments are right.
 	for _, c := range root.Commands() {
 		work := c.RunE
@@ -97,6 +84,30 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
+// rootCommand returns the command with all commands below it.
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nacre",
+		Short: "Nacre runs neural networks natively",
+		Example: `nacre demo
+nacre run model.onnx --input image=cat.jpg`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetHelpFunc(help)
+	root.AddCommand(
+		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
+		bounded(heapBounded(verifyCommand())),
+		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
+		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
+		webCommand(), manCommand(), versionCommand(),
+	)
+	addCompletions(root)
+	return root
+}
+
 // errReported ends a command that failed and has already printed the reason.
 var errReported = errors.New("reported")
 
@@ -130,12 +141,18 @@ func atLeast(n int) cobra.PositionalArgs {
 
 // terminal reports whether w is a terminal, where progress and colours may appear.
 func terminal(w io.Writer) bool {
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// fileOf returns the file that w writes to; nil if it writes to none.
+func fileOf(w io.Writer) *os.File {
 	w = asIs(w)
 	if r, ok := w.(*results); ok {
 		w = r.w
 	}
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f, _ := w.(*os.File)
+	return f
 }
 
 // plural returns a count with its noun.

@@ -108,7 +108,7 @@ func customBlock(t *testing.T) string {
 
 func commandsBlock(t *testing.T) string {
 	code, out, stderr := call("--help")
-	_, list, ok := strings.Cut(out, "Available Commands:\n")
+	_, list, ok := strings.Cut(out, "\nCommands:\n")
 	list, _, end := strings.Cut(list, "\n\n")
 	if code != 0 || !ok || !end {
 		t.Fatalf("nacre --help: %d, %s", code, stderr)

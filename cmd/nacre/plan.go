@@ -40,9 +40,9 @@ model are in its memory, and lengths are symbols.
 
 With --timings print how long each stage took from the file to the plan, in place of the
 plan. A stage's time excludes the stages that it contains, such as packing weights.`,
-		Example: `  nacre plan model.onnx --dim batch=8
-  nacre plan model.onnx --input image=cat.jpg --device vulkan
-  nacre plan decoder.onnx --stream --json`,
+		Example: `nacre plan model.onnx --dim batch=8
+nacre plan model.onnx --input image=cat.jpg --device vulkan
+nacre plan decoder.onnx --stream --json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())

@@ -140,7 +140,7 @@ func TestShownNames(t *testing.T) {
 		{"generate", chat, "--chat", "--prompt", "Hi"}, {"generate", broken, "--prompt", "Hi"}, {"generate", model, "--tokens", "1"},
 		{"generate", hostile("none"), "--tokens", "1"},
 		{"speak", hostile("text"), "--voice", hostile("none"), "-o", out}, {"speak", hostile("text"), "--voice", voices + "tiny.onnx", "-o", out, "--phonemes"},
-		{"web", hostile("none")}, {"web", dir, "--voices", hostile("none")},
+		{"man", input}, {"web", hostile("none")}, {"web", dir, "--voices", hostile("none")},
 		{"devices"}, {"formats"}, {"demo"}, {"version"}, {hostile("command")},
 	}
 	for _, args := range calls {

@@ -40,18 +40,13 @@ type quantizeFlags struct {
 
 func quantizeCommand() *cobra.Command {
 	var f quantizeFlags
-	var names []string
-	for _, t := range quantize.Types {
-		if t != quantize.Keep {
-			names = append(names, t.String())
-		}
-	}
 	cmd := &cobra.Command{
 		Use:   "quantize IN OUT --to TYPE",
 		Short: "Write a model with weights of few bits",
 		Long: `Write a model with weights of few bits, and print the error of each weight. The
 extension of OUT says the format, and the format which types there are:
-` + lines(names, 78) + `
+` + strings.Join(weightTypes(), ", ") + `.
+
 q4_k_m and its like give each weight a type by its part in a decoder. q2, q4 and q8 are for
 products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF. From
 a file of Loom, ENTITY takes i2 to t2, and q4_0 for transformer bundles.
@@ -61,6 +56,9 @@ int8 with --calibration also makes activations codes: convolutions and products 
 
 The error of a weight is relative: the root of the sum of squared errors over that of the
 squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json prints. OUT appears when it is complete; a file that was there stays until then.`,
+		Example: `nacre quantize model.gguf small.gguf --to q4_k_m
+nacre quantize model.onnx small.onnx --to q4 --layer 'head=float'
+nacre quantize model.onnx codes.onnx --to int8 --calibration samples`,
 		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.quantize(cmd, args[0], args[1])
@@ -93,27 +91,14 @@ squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json pr
 	return cmd
 }
 
-// lines joins words into lines of at most width characters.
-func lines(words []string, width int) string {
-	var b strings.Builder
-	at := 0
-	for i, w := range words {
-		if i+1 < len(words) {
-			w += ","
+// weightTypes returns the names of the types that weights can become.
+func weightTypes() (names []string) {
+	for _, t := range quantize.Types {
+		if t != quantize.Keep {
+			names = append(names, t.String())
 		}
-		switch {
-		case i == 0:
-		case at+1+len(w) > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(w)
-		at += len(w)
 	}
-	return b.String()
+	return names
 }
 
 // options checks the flags.

@@ -62,14 +62,14 @@ With --export-weights every initialiser of the model is written to an archive
 outputs are given. With --weights the model takes its weights from such an archive,
 which must be intact and fit: every initialiser needs a tensor of its name, type
 and shape.`,
-		Example: `  nacre run model.onnx --input image=cat.jpg --image-fit crop --image-shorter 256 --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
-  nacre run model.onnx --input tokens=tokens.npy --out results
-  nacre run model.onnx --test-data .
-  nacre run model.onnx --export-weights model.hnw
-  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
-  nacre run gpt2.chk --tokens 15496,995 --out logits.ten
-  nacre run resnet34.chk --input image=picture.ten --trace trace.ten
-  nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
+		Example: `nacre run model.onnx --input image=cat.jpg --image-fit crop --image-shorter 256 --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
+nacre run model.onnx --input tokens=tokens.npy --out results
+nacre run model.onnx --test-data .
+nacre run model.onnx --export-weights model.hnw
+nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
+nacre run gpt2.chk --tokens 15496,995 --out logits.ten
+nacre run resnet34.chk --input image=picture.ten --trace trace.ten
+nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())

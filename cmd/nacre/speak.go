@@ -54,10 +54,10 @@ Nacre itself. The same seed gives the same sound.
 
 The real-time factor is the time that computing takes over the length of the sound: below
 1, the voice speaks faster than people listen.`,
-		Example: `  nacre speak "Hello. How are you?" --voice en_US-joe-medium.onnx --play
-  nacre speak --voice en_US-joe-medium.onnx -o story.wav < story.txt
-  nacre speak "[laugh] That was close." --voice chatterbox-turbo-ONNX --reference me.wav --precision q4 --play
-  nacre speak "One moment." --voice en_US-joe-medium.onnx --speed 1.3 -o - | ffmpeg -i - moment.mp3`,
+		Example: `nacre speak "Hello. How are you?" --voice en_US-joe-medium.onnx --play
+nacre speak --voice en_US-joe-medium.onnx -o story.wav < story.txt
+nacre speak "[laugh] That was close." --voice chatterbox-turbo-ONNX --reference me.wav --precision q4 --play
+nacre speak "One moment." --voice en_US-joe-medium.onnx --speed 1.3 -o - | ffmpeg -i - moment.mp3`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s given; the form is %s (quotation marks make one argument of a text)", plural(len(args), "argument"), cmd.UseLine())

@@ -24,6 +24,8 @@ forbids and other programs take. Then show what it holds, where
 its format has such a text (of a checkpoint of gpt.rs the kind of its network; a
 kind that is not known is said to be so and is no failure), and make the model ready to run, which finds operators
 that are missing and shapes that cannot be.`,
+		Example: `nacre verify model.onnx
+nacre verify graph.json --model model.oinf`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problems := formats.VerifyWithin(budgetOf(cmd), args[0]); len(problems) > 0 {

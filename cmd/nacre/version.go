@@ -13,7 +13,9 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and how the program was built",
-		Args:  takes(0),
+		Example: `nacre version
+nacre version | cut -d' ' -f2`,
+		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			printable.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS,
 				goruntime.GOARCH)

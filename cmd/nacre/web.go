@@ -33,9 +33,9 @@ With --voices the page offers what a folder holds: voices of Piper, each a file
 VOICE.onnx with VOICE.onnx.json, and other models.
 
 SIGINT and SIGTERM end the command, after answers that are under way.`,
-		Example: `  nacre web
-  nacre web --listen :8080 --voices voices
-  nacre web build/web`,
+		Example: `nacre web
+nacre web --listen :8080 --voices voices
+nacre web build/web`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s given; the form is nacre web [DIR]", plural(len(args), "argument"))
