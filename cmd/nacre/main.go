@@ -77,10 +77,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &stopped):
 		return exitCode(stopped.Signal)
 	case !began && out.err == nil || errors.As(err, &usage):
-		printable.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
+		_, _ = io.WriteString(stderr, "nacre: "+inFlags(cmd, err)+"\n"+cmd.CommandPath()+" --help says how it is called\n")
 		return exitUsage
 	}
-	printable.Fprintf(stderr, "nacre: %v\n", err)
+	_, _ = io.WriteString(stderr, "nacre: "+inFlags(cmd, err)+"\n")
 	return exitFailed
 }
 

@@ -87,7 +87,7 @@ func (f *pictureFlags) tensor(ctx context.Context, data []byte, in nacre.Info) (
 	t, err := nacre.DecodeImageContext(ctx, data, in, o)
 	switch {
 	case errors.Is(err, nacre.ErrOption):
-		return nil, usageError{fmt.Errorf("%w (--image-layout, --image-mean, --image-std, --image-shorter)", err)}
+		return nil, usageError{err}
 	case errors.Is(err, nacre.ErrShape):
 		return nil, fmt.Errorf("%w; use .npy or .pb", err)
 	}

@@ -49,9 +49,9 @@ func TestPictureFlags(t *testing.T) {
 	}{
 		{"by extents", plain, input(nacre.Float32, dims("n", 3, "h", "w")), "float32[1,3,2,4]", false},
 		{"by flag", first, input(nacre.Float32, dims("n", "c", "h", "w")), "float32[1,3,2,4]", false},
-		{"no channels", plain, input(nacre.Float32, dims(1, "c", "h", "w")), "--image-layout", true},
-		{"another layout", layout, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-layout", true},
-		{"means", means, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-mean", true},
+		{"no channels", plain, input(nacre.Float32, dims(1, "c", "h", "w")), "option Layout", true},
+		{"another layout", layout, input(nacre.Float32, dims(1, 3, "h", "w")), "option Layout", true},
+		{"means", means, input(nacre.Float32, dims(1, 3, "h", "w")), "options Mean", true},
 		{"another fit", fit, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fit", true},
 		{"one number to fill", few, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fill", true},
 		{"too bright", bright, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fill", true},
