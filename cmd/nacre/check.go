@@ -19,7 +19,8 @@ import (
 type checkFlags struct {
 	session sessionFlags // the side to check
 	against sessionFlags // the side to compare with
-	inputs  benchFlags   // only its inputs and extents are used
+	input   inputFlags
+	dims    dimFlags
 	tol     compare.Tolerance
 	save    string
 
@@ -50,8 +51,8 @@ nacre check model.onnx --device cpu --isa scalar`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.inputs.input.add(flags)
-	f.inputs.dims.add(flags)
+	f.input.add(flags)
+	f.dims.add(flags)
 	flags.StringVar(&f.against.device, "against", "cpu", "device to compare with")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "absolute part of the tolerance")
@@ -197,11 +198,11 @@ func (f *checkFlags) values(
 		return nil, err
 	}
 	defer func() { err = join(err, s) }()
-	e, err := f.inputs.dims.extents(s.Inputs())
+	e, err := f.dims.extents(s.Inputs())
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := f.inputs.inputs(ctx, s, e)
+	inputs, err := f.input.orRandom(ctx, s, e, f.session.seed)
 	return asValues(inputs), err
 }
 

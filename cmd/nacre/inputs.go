@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/invent"
 	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -69,6 +72,35 @@ func (f *inputFlags) load(ctx context.Context, s taker) (map[string]*nacre.Tenso
 			return inputs, missingError{fmt.Errorf("input %q has no value (--input %s=FILE); the model takes %s",
 				v.Name, v.Name, valueList(s.Inputs()))}
 		}
+	}
+	return inputs, nil
+}
+
+// orRandom loads the files of --input and makes random tensors, with extents from e, for the other inputs
+// that s requires.
+func (f *inputFlags) orRandom(
+	ctx context.Context, s taker, e *invent.Extents, seed uint64,
+) (map[string]*nacre.Tensor, error) {
+	inputs, err := f.load(ctx, s)
+	var missing missingError
+	if err != nil && !errors.As(err, &missing) {
+		return nil, err
+	}
+	for name, t := range inputs {
+		if err := e.Take(find(accepted(s), name), t.Shape()); err != nil {
+			return nil, err
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2+seed))
+	for _, v := range s.Inputs() {
+		if inputs[v.Name] != nil {
+			continue
+		}
+		t, err := invent.Random(ctx, r, v, e)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w; give one with --input", v.Name, err)
+		}
+		inputs[v.Name] = t
 	}
 	return inputs, nil
 }

@@ -395,23 +395,6 @@ func TestConformanceCommand(t *testing.T) {
 	}
 }
 
-func TestBench(t *testing.T) {
-	code, stdout, stderr := call("bench", digits, "--dim", "batch=2", "--count", "3", "--warmup", "1", "--json")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	var r timing
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err)
-	}
-	if r.Count != 3 || r.MinMS <= 0 || len(r.Ops) == 0 || r.Inputs[0] != "image float32[2,1,8,8]" {
-		t.Errorf("got %+v", r)
-	}
-	if code, stdout, stderr = call("bench", digits, "--count", "1"); code != 0 || !strings.Contains(stdout, "median") {
-		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
-	}
-}
-
 func TestDevices(t *testing.T) {
 	code, stdout, stderr := call("devices", "--json")
 	if code != 0 {
