@@ -115,8 +115,8 @@ generate                 : internal/guard .
 speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 text                     : . formats generate/tokenizer internal/beneath internal/guard
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
-bench                    : internal/elements . bindings formats formats/onnx generate internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+bench                    : . bindings formats formats/onnx generate internal/elements internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :
 speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phonemes/internal/spoken

@@ -23,7 +23,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"accuracy":     words("exact", "fast"),
 	"image-fit":    words("stretch", "crop", "letterbox"),
 	"image-layout": words("auto", "nchw", "nhwc"),
-	"input":        inputNames, "dim": axisNames, "node": nodeNames, "filter": operatorNames,
+	"input":        inputNames, "picture": outputNames, "dim": axisNames, "node": nodeNames, "filter": operatorNames,
 	"cache": words("f16", "f32", "int8"),
 	"dtype": words("float32", "float64", "float16", "bfloat16", "float8e4m3fn", "float8e5m2"),
 	"model": files("oinf"), "export-weights": files("hnw"), "archive": files("hnw"), "imatrix": files("gguf"),
@@ -149,7 +149,7 @@ func withModel(args []string, list func(m *nacre.Model) []string) []string {
 	return list(m)
 }
 
-// inputNames completes NAME=FILE: the inputs of the model, then files.
+// inputNames completes NAME=VALUE: the inputs of the model, then files.
 func inputNames(_ *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	name, path, ok := strings.Cut(start, "=")
@@ -166,6 +166,16 @@ func inputNames(_ *cobra.Command, args []string, start string) ([]cobra.Completi
 		found[i] = name + "=" + f
 	}
 	return found, directive
+}
+
+// outputNames completes NAME=FILE of an output.
+func outputNames(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return withModel(args, func(m *nacre.Model) (list []string) {
+		for _, v := range m.Outputs() {
+			list = append(list, cobra.CompletionWithDesc(v.Name+"=", v.Type()))
+		}
+		return list
+	}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // axisNames completes NAME=N with the symbols of the model's open axes.

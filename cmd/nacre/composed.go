@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/jsonobject"
@@ -16,25 +19,86 @@ import (
 // shownParts is the most items or keys of a value that are printed.
 const shownParts = 8
 
-// describe prints an output: the summary of a tensor, the entries of a map, a line for each item of
-// a sequence, and the item of an optional value.
+// describe prints an output: the summary of a tensor, the entries of a map as a table, a row or a line for
+// each item of a sequence, and the item of an optional value.
 func describe(ctx context.Context, w io.Writer, name string, v nacre.Value) error {
-	if t, ok := v.(*nacre.Tensor); ok {
-		return summary(ctx, w, name, t)
+	if o, ok := v.(*nacre.Optional); ok && o != nil && o.Item != nil {
+		v = o.Item
 	}
 	switch v := v.(type) {
+	case *nacre.Tensor:
+		return summary(ctx, w, name, v)
+	case *nacre.Map:
+		if v == nil || v.Keys.Len() == 0 {
+			break
+		}
+		printable.Fprintf(w, "%s %s\n", name, v)
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		keys, values := entries(v)
+		for i, k := range keys {
+			printable.Fprintf(tw, "  %s\t%s\n", k, values[i])
+		}
+		return errors.Join(tw.Flush(), sayMore(w, v.Keys.Len()-len(keys)))
 	case *nacre.Sequence:
 		printable.Fprintf(w, "%s %s\n", name, kindAndCount(v))
-		for _, item := range v.Items[:min(len(v.Items), shownParts)] {
-			printable.Fprintf(w, "  %s\n", brief(item))
+		shown := v.Items[:min(len(v.Items), shownParts)]
+		if keys := sharedKeys(v.Items); keys != nil {
+			if err := rows(w, keys, shown); err != nil {
+				return err
+			}
+		} else {
+			for _, item := range shown {
+				printable.Fprintf(w, "  %s\n", brief(item))
+			}
 		}
-		if more := len(v.Items) - shownParts; more > 0 {
-			printable.Fprintf(w, "  and %d more\n", more)
-		}
-	default:
-		printable.Fprintf(w, "%s %s\n", name, brief(v))
+		return sayMore(w, len(v.Items)-len(shown))
 	}
-	return nil
+	_, err := printable.Fprintf(w, "%s %s\n", name, brief(v))
+	return err
+}
+
+// sayMore prints how many parts are not shown.
+func sayMore(w io.Writer, n int) (err error) {
+	if n > 0 {
+		_, err = printable.Fprintf(w, "  and %d more\n", n)
+	}
+	return err
+}
+
+// sharedKeys returns the keys of maps; nil unless all items are maps with the same keys, in one order, and
+// as few as are printed.
+func sharedKeys(items []nacre.Value) []string {
+	var keys []string
+	for _, item := range items {
+		m, ok := item.(*nacre.Map)
+		if !ok || m == nil || m.Keys.Len() == 0 || m.Keys.Len() > shownParts {
+			return nil
+		}
+		names, _ := entries(m)
+		if keys != nil && !slices.Equal(names, keys) {
+			return nil
+		}
+		keys = names
+	}
+	return keys
+}
+
+// rows prints maps with these keys as a table with a column for each key.
+func rows(w io.Writer, keys []string, items []nacre.Value) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range keys {
+		printable.Fprintf(tw, "\t%s", k)
+	}
+	printable.Fprintf(tw, "\n")
+	for i, item := range items {
+		printable.Fprintf(tw, "  %d", i)
+		_, values := entries(item.(*nacre.Map))
+		for _, v := range values {
+			printable.Fprintf(tw, "\t%s", v)
+		}
+		printable.Fprintf(tw, "\n")
+	}
+	return tw.Flush()
 }
 
 // kindAndCount returns the type of a value, for a sequence only the number of its items.
@@ -54,21 +118,29 @@ func brief(v nacre.Value) string {
 	if !ok || m == nil {
 		return fmt.Sprint(v)
 	}
+	keys, values := entries(m)
+	for i := range keys {
+		keys[i] += ": " + values[i]
+	}
+	if more := m.Keys.Len() - len(keys); more > 0 {
+		keys = append(keys, fmt.Sprintf("and %d more", more))
+	}
+	return "{" + strings.Join(keys, ", ") + "}"
+}
+
+// entries returns the first keys and values of a map as text, floats with 4 digits.
+func entries(m *nacre.Map) (names, texts []string) {
 	keys, values := plainTensor(m.Keys), plainTensor(m.Values)
-	list := make([]string, min(keys.Len(), shownParts), shownParts+1)
-	at := tensor.Numbers(values)
-	names, plainValues := numbers(context.Background(), keys, len(list)), numbers(context.Background(), values, len(list))
-	for i := range list {
+	n, at := min(keys.Len(), shownParts), tensor.Numbers(values)
+	plain := numbers(context.Background(), values, n)
+	for i, name := range numbers(context.Background(), keys, n) {
+		text := fmt.Sprint(plain[i])
 		if at != nil && values.DType().IsFloat() {
-			list[i] = fmt.Sprintf("%v: %.4g", names[i], at(i))
-		} else {
-			list[i] = fmt.Sprintf("%v: %v", names[i], plainValues[i])
+			text = fmt.Sprintf("%.4g", at(i))
 		}
+		names, texts = append(names, fmt.Sprint(name)), append(texts, text)
 	}
-	if more := keys.Len() - len(list); more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	return "{" + strings.Join(list, ", ") + "}"
+	return names, texts
 }
 
 // jsonTensor is a tensor in JSON. Values are in row-major order.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -48,8 +49,12 @@ func texts(t *testing.T, list ...string) *tensor.Tensor {
 func TestComposedValues(t *testing.T) {
 	two := mapOf(t, integers(t, 10, 2), 0.25, 0.75)
 	many := &nacre.Sequence{}
-	for range shownParts + 2 {
+	table := ""
+	for i := range shownParts + 2 {
 		many.Items = append(many.Items, two)
+		if i < shownParts {
+			table += fmt.Sprintf("  %d  0.25  0.75\n", i)
+		}
 	}
 	matrix := wrapped(t, tensor.New(tensor.I64, 1, 2))
 	for _, c := range []struct {
@@ -57,16 +62,18 @@ func TestComposedValues(t *testing.T) {
 		v           nacre.Value
 		shown, json string
 	}{
-		{"numbers", two, "v {10: 0.25, 2: 0.75}\n", `{"10":0.25,"2":0.75}`},
-		{"texts", mapOf(t, texts(t, `a"b`, "c"), 1, float32(math.Inf(1))), "v {a\"b: 1, c: +Inf}\n", `{"a\"b":1,"c":"Infinity"}`},
+		{"numbers", two, "v map(int64[2], float32[2])\n  10  0.25\n  2   0.75\n", `{"10":0.25,"2":0.75}`},
+		{"texts", mapOf(t, texts(t, `a"b`, "c"), 1, float32(math.Inf(1))), "v map(string[2], float32[2])\n  a\"b  1\n  c    +Inf\n", `{"a\"b":1,"c":"Infinity"}`},
 		{"empty map", mapOf(t, integers(t)), "v {}\n", `{}`},
-		{"sequence", &nacre.Sequence{Items: []nacre.Value{two}}, "v sequence of 1 value\n  {10: 0.25, 2: 0.75}\n", `[{"10":0.25,"2":0.75}]`},
+		{"sequence", &nacre.Sequence{Items: []nacre.Value{two}}, "v sequence of 1 value\n     10    2\n  0  0.25  0.75\n", `[{"10":0.25,"2":0.75}]`},
 		{"empty sequence", &nacre.Sequence{}, "v sequence of 0 values\n", `[]`},
+		{"other keys", &nacre.Sequence{Items: []nacre.Value{two, mapOf(t, integers(t, 10), 1)}},
+			"v sequence of 2 values\n  {10: 0.25, 2: 0.75}\n  {10: 1}\n", `[{"10":0.25,"2":0.75},{"10":1}]`},
 		{"tensors", &nacre.Sequence{Items: []nacre.Value{matrix}}, "v sequence of 1 value\n  int64[1,2]\n", `[{"dtype":"int64","shape":[1,2],"values":[0,0]}]`},
 		{"none", &nacre.Optional{}, "v optional()\n", `null`},
-		{"optional", &nacre.Optional{Item: two}, "v {10: 0.25, 2: 0.75}\n", `{"10":0.25,"2":0.75}`},
-		{"many", many, "v sequence of 10 values\n" + strings.Repeat("  {10: 0.25, 2: 0.75}\n", shownParts) + "  and 2 more\n", ""},
-		{"wide", mapOf(t, integers(t, 0, 1, 2, 3, 4, 5, 6, 7, 8), make([]float32, 9)...), "v {0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0, and 1 more}\n", ""},
+		{"optional", &nacre.Optional{Item: two}, "v map(int64[2], float32[2])\n  10  0.25\n  2   0.75\n", `{"10":0.25,"2":0.75}`},
+		{"many", many, "v sequence of 10 values\n" + "     10    2\n" + table + "  and 2 more\n", ""},
+		{"wide", mapOf(t, integers(t, 0, 1, 2, 3, 4, 5, 6, 7, 8), make([]float32, 9)...), "v map(int64[9], float32[9])\n  0  0\n  1  0\n  2  0\n  3  0\n  4  0\n  5  0\n  6  0\n  7  0\n  and 1 more\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -118,7 +125,7 @@ func TestRunMaps(t *testing.T) {
 	}
 	file := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, x))
 	code, stdout, stderr := call("run", model, "--input", "scores="+file)
-	if want := "maps sequence of 2 values\n  {no: 0.75, yes: 0.25}\n  {no: 0, yes: 1}\n"; code != exitDone ||
+	if want := "maps sequence of 2 values\n     no    yes\n  0  0.75  0.25\n  1  0     1\n"; code != exitDone ||
 		stdout != want {
 		t.Errorf("exit code %d, %q, want %q: %s", code, stdout, want, stderr)
 	}

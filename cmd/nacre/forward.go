@@ -116,12 +116,18 @@ func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr i
 	}
 	defer func() { err = join(err, s) }()
 	start := time.Now()
-	out, err := f.logits(ctx, m, s)
+	out, err := f.logits(ctx, m, s, stderr)
 	if err != nil {
 		return err
 	}
 	printable.Fprintf(stderr, "wall_s=%.3f\n", time.Since(start).Seconds())
-	return f.answer(ctx, network.Graph.Name, out, traced, stdout)
+	if err := f.answer(ctx, network.Graph.Name, out, traced, stdout); err != nil {
+		return err
+	}
+	return f.checkFinite(ctx, m, o, asValues(out), func(s *nacre.Session) (map[string]nacre.Value, error) {
+		values, err := f.logits(ctx, m, s, stderr)
+		return asValues(values), err
+	})
 }
 
 // notes prints the settings of the file that Nacre does not follow.
@@ -164,13 +170,15 @@ func (f *runFlags) tracedOf(g *graph.Graph) []string {
 
 // logits runs the network: a decoder on tokens after an empty past, any other on the inputs from
 // files. With tokens, results lose their first axis if it is 1, the batch.
-func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session) (map[string]*nacre.Tensor, error) {
+func (f *runFlags) logits(
+	ctx context.Context, m *nacre.Model, s *nacre.Session, stderr io.Writer,
+) (map[string]*nacre.Tensor, error) {
 	decoder := find(s.Inputs(), idsInput).Name != ""
-	if !f.forwards.given() && decoder && len(f.input.files) == 0 {
+	if !f.forwards.given() && decoder && len(f.input.files) == 0 && !f.random {
 		return nil, usagef("%s is a decoder; --tokens 1,2,3 gives it tokens", m.Source().File)
 	}
 	if !f.forwards.given() {
-		inputs, err := f.input.load(ctx, s)
+		inputs, err := f.inputs(ctx, s, stderr)
 		if err != nil {
 			return nil, err
 		}

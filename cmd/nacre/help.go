@@ -22,14 +22,14 @@ const maxColumns, minColumns = 100, 40
 // subjects lists the sections of flags in the order of help, with the flags of each. A flag in none
 // is the command's own and comes first.
 var subjects = []struct{ title, flags string }{
-	{"Input", "input input-key dim tokens prompt prompt-file chat messages tokenizer model weights"},
+	{"Input", "input input-key random dim tokens prompt prompt-file chat messages tokenizer model weights"},
 	{"Pictures as input", "image-scale image-mean image-std image-layout image-fit image-shorter image-fill " +
 		"image-bgr image-as-stored"},
 	{"Choice of tokens", "greedy temperature top-k top-p min-p repetition-penalty presence-penalty " +
 		"frequency-penalty stop max-tokens"},
 	{"Comparison", "test-data against rtol atol separately"},
 	{"Run", "threads device isa accuracy no-optimize direct-conv quirks seed steps context window cache no-cache"},
-	{"Output", "out output json markdown html profile trace save export-weights"},
+	{"Output", "out output json markdown html picture check-finite profile trace save export-weights"},
 	{"Limits", "timeout memory-limit weight-budget"},
 }
 

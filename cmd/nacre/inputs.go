@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/invent"
 	"github.com/nacre-ml/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,11 +26,15 @@ type inputFlags struct {
 	files []string
 	key   string // name of the tensor in an archive
 	image pictureFlags
+	stdin io.Reader
+	taken bool // whether stdin is read
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw "+
-		"elements), .ten, .png or .jpg; repeat for more")
+	f.stdin = os.Stdin
+	flags.StringArrayVar(&f.files, "input", nil, "`NAME=VALUE` of an input: a file (.npy, .pb for TensorProto, .json, .bin for raw "+
+		"elements, .ten, .png, .jpg), also as @FILE; a number or a list such as 16000, 1,2,3 or [[1,2],[3,4]], if "+
+		"no file has that name; or - for .npy, .pb or JSON from standard input; repeat for more")
 	flags.StringVar(&f.key, "input-key", "input", "`NAME` of a tensor in a .ten file with several")
 	f.image.add(flags)
 }
@@ -52,7 +59,7 @@ func (f *inputFlags) load(ctx context.Context, s taker) (map[string]*nacre.Tenso
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
 		if !ok || path == "" {
-			return nil, usagef("--input %s: the form is NAME=FILE", arg)
+			return nil, usagef("--input %s: the form is NAME=VALUE", arg)
 		}
 		v := find(known, name)
 		if v.Name == "" {
@@ -61,15 +68,15 @@ func (f *inputFlags) load(ctx context.Context, s taker) (map[string]*nacre.Tenso
 		if inputs[name] != nil {
 			return nil, usagef("--input %s is given twice", name)
 		}
-		t, err := f.file(ctx, path, v)
+		t, err := f.value(ctx, path, v)
 		if err != nil {
-			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
+			return nil, fmt.Errorf("input %q: %s: %w", name, printable.Cut(path, mostShown), err)
 		}
 		inputs[name] = t
 	}
 	for _, v := range s.Inputs() {
 		if inputs[v.Name] == nil {
-			return inputs, missingError{fmt.Errorf("input %q has no value (--input %s=FILE); the model takes %s",
+			return inputs, missingError{fmt.Errorf("input %q has no value (--input %s=VALUE); the model takes %s",
 				v.Name, v.Name, valueList(s.Inputs()))}
 		}
 	}
@@ -108,18 +115,38 @@ func (f *inputFlags) orRandom(
 // missingError reports an input without a file.
 type missingError struct{ error }
 
+// mostShown is the most bytes of a value that an error shows.
+const mostShown = 200
+
+// value returns the input v that text stands for: standard input, a file or a literal.
+func (f *inputFlags) value(ctx context.Context, text string, v nacre.Info) (*nacre.Tensor, error) {
+	if text == "-" {
+		return f.piped(ctx, v)
+	}
+	if _, err := os.Stat(text); err == nil {
+		return f.file(ctx, text, v)
+	}
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		return f.file(ctx, path, v)
+	}
+	if isLiteral(text) {
+		return literal([]byte(text), v)
+	}
+	return f.file(ctx, text, v)
+}
+
 // file reads the input v in the format of the path's extension.
 func (f *inputFlags) file(ctx context.Context, path string, v nacre.Info) (*nacre.Tensor, error) {
 	most := mostOf(v)
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
 	case ".npy", ".pb", ".bin":
-	case ".ten":
-		most = anySize() // other tensors may be in the file too
+	case ".json", ".ten":
+		most = anySize() // numbers may be longer than elements, and other tensors in the file
 	case ".png", ".jpg", ".jpeg":
 		most = f.image.most()
 	default:
-		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .ten, .png, .jpg", ext)
+		return nil, fmt.Errorf("files ending in %q cannot be read, and it is no number or list; have .npy, .pb, .json, .bin, .ten, .png, .jpg", ext)
 	}
 	data, err := readFile(ctx, path, most)
 	if err != nil {
@@ -138,6 +165,8 @@ func (f *inputFlags) file(ctx context.Context, path string, v nacre.Info) (*nacr
 			return nil, err
 		}
 		return tensorOf(t)
+	case ".json":
+		return literal(data, v)
 	case ".ten":
 		return archived(ctx, path, data, f.key)
 	case ".bin":

@@ -136,7 +136,7 @@ func TestExitCodes(t *testing.T) {
 		{"broken file", []string{"verify", broken}, 1, "broken.onnx"},
 		{"missing input", []string{"run", digits}, 1, "image float32[batch,1,8,8]"},
 		{"unknown input", []string{"run", digits, "--input", "picture=" + input}, 1, `no input "picture"`},
-		{"malformed input flag", []string{"run", digits, "--input", "image"}, 2, "NAME=FILE"},
+		{"malformed input flag", []string{"run", digits, "--input", "image"}, 2, "NAME=VALUE"},
 		{"input twice", []string{"run", digits, "--input", "image=" + input, "--input", "image=" + input}, 2, "twice"},
 		{"unreadable ending", []string{"run", digits, "--input", "image=" + broken}, 1, ".onnx"},
 		{"bad dim", []string{"bench", digits, "--dim", "batch"}, 2, "NAME=N"},

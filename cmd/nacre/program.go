@@ -178,14 +178,14 @@ func (f *inputFlags) step(ctx context.Context, takes []nacre.Info, i int) (map[s
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
 		if !ok || path == "" {
-			return nil, usagef("--input %s: the form is NAME=FILE", arg)
+			return nil, usagef("--input %s: the form is NAME=VALUE", arg)
 		}
 		v := find(takes, name)
 		if v.Name == "" {
 			return nil, fmt.Errorf("the program takes no input %q; it takes %s", name, valueList(takes))
 		}
 		path = strings.ReplaceAll(path, "{step}", strconv.Itoa(i))
-		t, err := f.file(ctx, path, v)
+		t, err := f.value(ctx, path, v)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
 		}

@@ -23,10 +23,14 @@ type runFlags struct {
 	programs programFlags
 	forwards forwardFlags
 	input    inputFlags
+	dims     dimFlags
+	random   bool
 	testData string
 	out      string
 	profile  string
 	json     bool
+	pictures []string
+	finite   bool
 	weights  string
 	export   string
 	tol      compare.Tolerance
@@ -36,14 +40,29 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run MODEL",
-		Short: "Run a model on inputs from files, or on stored test data",
-		Long: `Run a model once, on inputs from files, and print what comes out, or store it.
-Names of axes that the model leaves open follow from the inputs.
+		Short: "Run a model on files, numbers, random inputs, or stored test data",
+		Long: `Run a model once and print what comes out, or store it. Names of axes that the model leaves open
+follow from the inputs.
+
+An input is a file, a number or a list: --input sr=16000, --input x=1,2,3, --input 'x=[[1,2],[3,4]]' and
+--input x=x.npy. If a file has the name, it is the file; @ before it says that it is one. - is standard
+input: .npy, JSON or .pb. JSON is such a list, or an object in the form of --json. If a list has fewer
+axes than the input, axes of extent 1 come first. With --random, inputs that no --input names are random:
+floats from a normal distribution, integers and booleans 0 or 1, by --seed; open axes have extent 1 unless
+--dim says otherwise.
 
 With --out every tensor becomes a .npy file. Sequences and maps, such as the class
 probabilities of CatBoost and scikit-learn, become .json files: a map is an object,
 a sequence a list, a tensor in one has dtype, shape and values. With --json one object
 of that form, with a member for each output, goes to stdout.
+
+With --picture an output becomes a picture. Axes of extent 1 in front do not count, and the shorter of
+the first and the last of three axes is channels. One channel is grey, 3 are red, green and blue, and 4
+have opacity; numbers in 0..1 and 0..255 keep their brightness, others are stretched. Any other number of
+channels is scores of classes, and integers of more than 8 bits are classes: each class has a colour, and
+class 0 is black.
+
+With --check-finite a NaN or an infinity in an output is a failure, and the first node with one is named.
 
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
 every output is compared with the stored one.
@@ -64,6 +83,9 @@ which must be intact and fit: every initialiser needs a tensor of its name, type
 and shape.`,
 		Example: `nacre run model.onnx --input image=cat.jpg --image-fit crop --image-shorter 256 --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
 nacre run model.onnx --input tokens=tokens.npy --out results
+nacre run model.onnx --input 'x=[[1,2],[3,4]]' --input rate=16000 --json
+nacre run model.onnx --random --dim batch=2 --check-finite
+nacre run segment.onnx --input image=cat.jpg --picture mask=mask.png
 nacre run model.onnx --test-data .
 nacre run model.onnx --export-weights model.hnw
 nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
@@ -78,6 +100,8 @@ nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.input.add(flags)
+	flags.BoolVar(&f.random, "random", false, "make random inputs where --input gives none")
+	f.dims.add(flags)
 	f.forwards.add(flags)
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of such files")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
@@ -86,19 +110,28 @@ nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace 
 		"--tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.json, "json", false, "print the outputs as JSON")
+	flags.StringArrayVar(&f.pictures, "picture", nil, "`NAME=FILE` (.png) for an output as a picture; repeat for more")
+	flags.BoolVar(&f.finite, "check-finite", false, "fail if an output has a NaN or an infinity, and name the first node with one")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
+	flags.Lookup("seed").Usage = "seed of random inputs, and of weights that the file leaves to chance"
 	f.input.image.memory = &f.session.memory
 	f.programs.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("tokens", "prompt")
-	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
-	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
-	cmd.MarkFlagsMutuallyExclusive("test-data", "json")
+	for _, name := range []string{"input", "random", "out", "json", "picture", "check-finite"} {
+		cmd.MarkFlagsMutuallyExclusive("test-data", name)
+	}
 	return cmd
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
+	if len(f.dims.list) > 0 && !f.random {
+		return usagef("--dim is for --random")
+	}
+	if err := f.checkPictures(); err != nil {
+		return err
+	}
 	o, err := f.session.options()
 	if err != nil {
 		return err
@@ -113,8 +146,11 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	}
 	program := isProgram(m) && f.testData == "" && f.profile == ""
 	forward := !isProgram(m) && f.testData == "" && f.profile == "" && f.forwards.used(m)
-	if f.json && (program || forward) {
-		return usagef("--json is for models that take their inputs from --input")
+	if (f.json || f.pictures != nil) && (program || forward) {
+		return usagef("--json and --picture are for models that take their inputs from --input")
+	}
+	if (f.random || f.finite) && program {
+		return usagef("--random and --check-finite are not for programs of OpenInfer")
 	}
 	if program {
 		return f.program(ctx, m, o, stdout, stderr)
@@ -142,14 +178,30 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return err
 	}
 	if stream != nil {
-		return f.first(ctx, s, stream, stdout, stderr)
+		return f.first(ctx, m, s, o, stream, stdout, stderr)
 	}
-	return f.plain(ctx, s, stdout, stderr)
+	return f.plain(ctx, m, s, o, stdout, stderr)
+}
+
+// inputs returns the inputs of --input, and with --random the others.
+func (f *runFlags) inputs(ctx context.Context, s taker, stderr io.Writer) (map[string]*nacre.Tensor, error) {
+	if !f.random {
+		return f.input.load(ctx, s)
+	}
+	e, err := f.dims.extents(s.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := f.input.orRandom(ctx, s, e, f.session.seed)
+	sayAssumed(stderr, e)
+	return inputs, err
 }
 
 // plain runs a session once.
-func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
-	inputs, err := f.input.load(ctx, s)
+func (f *runFlags) plain(
+	ctx context.Context, m *nacre.Model, s *nacre.Session, o nacre.Options, stdout, stderr io.Writer,
+) error {
+	inputs, err := f.inputs(ctx, s, stderr)
 	if err != nil {
 		return err
 	}
@@ -158,7 +210,12 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	return f.show(ctx, s, out, time.Since(start), stdout, stderr)
+	if err := f.show(ctx, s, out, time.Since(start), stdout, stderr); err != nil {
+		return err
+	}
+	return f.checkFinite(ctx, m, o, out, func(s *nacre.Session) (map[string]nacre.Value, error) {
+		return s.RunValues(ctx, asValues(inputs))
+	})
 }
 
 // show stores or prints the outputs of a run.
@@ -176,6 +233,9 @@ func (f *runFlags) show(
 			return err
 		}
 	}
+	if err := f.writePictures(ctx, listing, out); err != nil {
+		return err
+	}
 	switch {
 	case f.json:
 		o := outputsJSON(ctx, computed, out)
@@ -183,7 +243,7 @@ func (f *runFlags) show(
 			return err
 		}
 		return writeJSON(pieces.Writer(ctx, stdout), o)
-	case f.out != "":
+	case f.out != "" || f.pictures != nil:
 		return nil
 	}
 	for _, v := range computed {
@@ -214,7 +274,7 @@ func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Write
 
 // exportOnly reports whether an archive is all that the flags ask for.
 func (f *runFlags) exportOnly() bool {
-	return f.export != "" && len(f.input.files) == 0 && f.testData == "" && f.out == "" && f.profile == ""
+	return f.export != "" && len(f.input.files) == 0 && !f.random && f.testData == "" && f.out == "" && f.profile == ""
 }
 
 func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {

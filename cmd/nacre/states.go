@@ -29,9 +29,11 @@ func (f *runFlags) begin(ctx context.Context, m *nacre.Model, s *nacre.Session) 
 }
 
 // first runs a stream once and closes it.
-func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.Stream, stdout, stderr io.Writer) error {
+func (f *runFlags) first(
+	ctx context.Context, m *nacre.Model, s *nacre.Session, o nacre.Options, stream *nacre.Stream, stdout, stderr io.Writer,
+) error {
 	defer stream.Close()
-	inputs, err := f.input.load(ctx, stream)
+	inputs, err := f.inputs(ctx, stream, stderr)
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,18 @@ func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.St
 	if err != nil {
 		return err
 	}
-	return f.show(ctx, s, out, time.Since(start), stdout, stderr)
+	if err := f.show(ctx, s, out, time.Since(start), stdout, stderr); err != nil {
+		return err
+	}
+	return f.checkFinite(ctx, m, o, out, func(s *nacre.Session) (map[string]nacre.Value, error) {
+		again, err := s.NewStream(ctx, nacre.StreamOptions{})
+		if err != nil {
+			return nil, err
+		}
+		defer again.Close()
+		values, err := again.Run(ctx, inputs)
+		return asValues(values), err
+	})
 }
 
 // profiled runs a session or a stream once with a profile, and writes the profile.
