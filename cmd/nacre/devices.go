@@ -19,11 +19,15 @@ import (
 )
 
 func devicesCommand() *cobra.Command {
-	var asJSON, ops, markdown, probe bool
+	var asJSON, ops, markdown, probe, kernels bool
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "Show the CPU, its kernels, the Vulkan devices, and the operators",
+		Long: `Show the CPU with the instruction sets that kernels may use, and the Vulkan devices with their
+features. Of kernels and operators only the number is shown, unless --kernels or --ops lists them.
+--json has the kernels, too.`,
 		Example: `nacre devices
+nacre devices --kernels
 nacre devices --ops --json`,
 		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,14 +57,17 @@ nacre devices --ops --json`,
 			if asJSON {
 				return writeJSON(w, c)
 			}
-			return c.text(w)
+			return c.text(w, kernels)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&kernels, "kernels", false, "list the kernels with their variants, best first, and mark the ones in use (*)")
 	cmd.Flags().BoolVar(&ops, "ops", false, "print the operators: name, versions, element types")
 	cmd.Flags().BoolVar(&probe, "probe", false,
 		"measure the rates of memory, arithmetic and products on the Vulkan devices")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "with --ops: as a Markdown table")
+	cmd.MarkFlagsMutuallyExclusive("kernels", "ops")
+	cmd.MarkFlagsMutuallyExclusive("kernels", "json")
 	return cmd
 }
 
@@ -111,18 +118,16 @@ func (c *cpuReport) probe() error {
 	return nil
 }
 
-// probeText writes the measured rates of a probe, each product's with its share of the ceiling.
-func probeText(w io.Writer, p *vulkan.Probe) {
+// probeRows adds the measured rates of a probe, each product's with its share of the ceiling.
+func (s *sheet) probeRows(p *vulkan.Probe) {
 	const giga = 1e9
-	printable.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
-	printable.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
-	printable.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga,
-		100*p.GEMVBytes/p.CopyBytes)
-	printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga,
-		100*p.GEMM/p.Multiplies)
+	s.row("  copy", "%.2f GB/s, read and written", p.CopyBytes/giga)
+	s.row("  fma", "%.2f GFLOPS of float32", 2*p.Multiplies/giga)
+	s.row("  gemv", "%.2f GB/s with side %d, %.0f %% of the copy", p.GEMVBytes/giga, p.GEMVSide, 100*p.GEMVBytes/p.CopyBytes)
+	s.row("  gemm", "%.2f GFLOPS with side %d, %.0f %% of the multiply-adds", 2*p.GEMM/giga, p.GEMMSide, 100*p.GEMM/p.Multiplies)
 	for _, m := range p.Matrices {
-		printable.Fprintf(w, "  matrices\t%.2f GFLOPS\t%s\n", 2*m.Multiplies/giga, m.Matrix)
-		printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga,
+		s.row("  matrices", "%.2f GFLOPS of %s", 2*m.Multiplies/giga, m.Matrix)
+		s.row("  gemm", "%.2f GFLOPS with side %d, %.0f %% of the matrices, by %s", 2*m.GEMM/giga, p.GEMMSide,
 			100*m.GEMM/m.Multiplies, m.Shader)
 	}
 	for _, s := range p.Shaders {
@@ -208,33 +213,64 @@ func cpuName() string {
 	return ""
 }
 
-func (c *cpuReport) text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	printable.Fprintf(tw, "%s\t%s\n", c.Device, c.Name)
-	printable.Fprintf(tw, "threads\t%d\n", c.Threads)
+// sheet is a table of two columns: names, and texts that wrap to the width.
+type sheet struct {
+	b           strings.Builder
+	first, wide int // columns of the names, and of the table
+}
+
+// row adds a row. Spaces and line ends within the text become one space.
+func (s *sheet) row(name, format string, args ...any) {
+	name = fmt.Sprintf("%-*s  ", s.first, printable.Text(name))
+	s.b.WriteString(fold(strings.Fields(fmt.Sprintf(format, args...)), s.wide, name, strings.Repeat(" ", s.first+2), "") + "\n")
+}
+
+func (c *cpuReport) text(w io.Writer, kernels bool) error {
+	s := &sheet{first: len("avx512vnni"), wide: columns(w)}
+	s.row(c.Device, "%s", c.Name)
+	s.row("threads", "%d", c.Threads)
+	var lacks []string
 	for _, l := range c.Levels {
-		has := "no"
 		if l.Present {
-			has = "yes"
+			s.row(l.Name, "%s", l.Text)
+		} else {
+			lacks = append(lacks, l.Name)
 		}
-		printable.Fprintf(tw, "level %s\t%s\t%s\n", l.Name, has, l.Text)
 	}
-	printable.Fprintf(tw, "in use\t%s\n", c.InUse)
+	s.row("not there", "%s", strings.Join(lacks, ", "))
+	s.row("in use", "%s", strings.ReplaceAll(c.InUse, ",", ", "))
 	for _, d := range c.Vulkan {
-		printable.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type,
-			d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
+		s.row(fmt.Sprintf("vulkan:%d", d.Index), "%s", d.Name)
+		s.row("", "level %s, %s, %s, Vulkan %s, %s", d.Level, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)))
+		s.row("  features", "%s", d.Features)
 		if len(d.Matrices) > 0 {
-			printable.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
+			s.row("  matrices", "%s", strings.Join(d.Matrices, ", "))
 		}
 		for _, what := range d.Defects {
 			printable.Fprintf(tw, "  defect\t%s\n", what)
 		}
 		if d.Probe != nil {
-			probeText(tw, d.Probe)
+			s.probeRows(d.Probe)
 		}
 	}
 	if c.NoVulkan != "" {
-		printable.Fprintf(tw, "vulkan\tnone\t%s\n", c.NoVulkan)
+		s.row("vulkan", "none: %s", c.NoVulkan)
+	}
+	if kernels {
+		c.kernelRows(s)
+	} else {
+		s.row("kernels", "%d; --kernels lists them", len(c.Kernels))
+		s.row("operators", "%d; --ops lists them", len(standard.Registry().Rows()))
+	}
+	_, err := io.WriteString(w, s.b.String())
+	return err
+}
+
+// kernelRows adds the kernels.
+func (c *cpuReport) kernelRows(s *sheet) {
+	s.b.WriteString("\n")
+	for _, k := range c.Kernels {
+		s.first = max(s.first, len(k.Op))
 	}
 	for _, k := range c.Kernels {
 		list := make([]string, len(k.Variants))
@@ -244,9 +280,8 @@ func (c *cpuReport) text(w io.Writer) error {
 				list[i] += "*"
 			}
 		}
-		printable.Fprintf(tw, "kernel %s\t%s\n", k.Op, strings.Join(list, "  "))
+		s.row(k.Op, "%s", strings.Join(list, " "))
 	}
-	return tw.Flush()
 }
 
 // operatorRow is one operator in the output of devices --ops.

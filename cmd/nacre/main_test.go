@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -392,29 +391,6 @@ func TestConformanceCommand(t *testing.T) {
 	}
 	if code, stdout, _ = call("conformance", folder, "--list"); code != 0 || stdout != "broken\nright\nwrong\n" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
-	}
-}
-
-func TestDevices(t *testing.T) {
-	code, stdout, stderr := call("devices", "--json")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	var c cpuReport
-	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
-		t.Fatal(err)
-	}
-	if c.Threads < 1 || len(c.Levels) == 0 || len(c.Kernels) == 0 {
-		t.Errorf("got %+v", c)
-	}
-	for _, k := range c.Kernels {
-		if len(k.Variants) == 0 || !slices.Contains(k.Variants, k.InUse) {
-			t.Errorf("kernel %s has variants %v, and %q is in use", k.Op, k.Variants, k.InUse)
-		}
-	}
-	code, stdout, stderr = call("devices", "--ops", "--markdown")
-	if code != 0 || !strings.Contains(stdout, "| ai.onnx | Conv |") {
-		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }
 
