@@ -22,7 +22,7 @@ func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr fram
 	need := decoded*float64(size.X)*float64(size.Y) + fr.memory(size, orientation) +
 		float64(tensor.SizeOf(tensor.DType(in.DType), fr.shape))
 	if most > 0 && need > float64(most) {
-		const text = "a picture of %dx%d takes %.0f bytes as a tensor of %v, and the limit is %d; option MemoryLimit sets it"
+		const text = "a picture of %dx%d takes %.0f bytes as a tensor of %v, and the limit is %d bytes; option MemoryLimit sets it"
 		return markf(ErrMemory, text, size.X, size.Y, math.Ceil(need), fr.shape, most)
 	}
 	return nil

@@ -35,8 +35,8 @@ func (p *Program) NewSession(o Options) (*Session, error) {
 	if limits.Run > 0 {
 		if p.made >= limits.Run {
 			return nil, &graph.Error{Stage: "plan", File: p.model.File, Offset: -1, Kind: graph.ErrMemory, Err: fmt.Errorf(
-				"the constants that the model has computed take %d bytes of the memory limit of %d; the option MemoryLimit "+
-					"sets it", p.made, limits.Run)}
+				"the constants that the model has computed take %d bytes of the memory limit of %d bytes; the option "+
+					"MemoryLimit sets it", p.made, limits.Run)}
 		}
 		limits.Run -= p.made
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
@@ -123,7 +124,7 @@ func convert(ctx context.Context, in, weights, out, to string, dropTokenizer boo
 	}
 	info, err := os.Stat(out)
 	if err == nil {
-		printable.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
+		printable.Fprintf(stderr, "%s: %s, %s\n", out, plural(len(m.Graph.Initializers), "tensor"), humanize.IBytes(uint64(info.Size())))
 		if len(widened) > 0 {
 			printable.Fprintf(stderr, "%s became float32, because the format has no form of their blocks for the nodes that read them: %s\n", plural(len(widened), "tensor"),
 				strings.Join(widened, ", "))

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
@@ -70,7 +72,8 @@ func convertToFolder(ctx context.Context, m *graph.Model, out string, dropTokeni
 		}
 		bytes += info.Size()
 	}
-	printable.Fprintf(stderr, "%s: %s in %s, %d bytes\n", out, plural(len(f.Graph.Initializers), "tensor"), plural(len(entries), "file"), bytes)
+	printable.Fprintf(stderr, "%s: %s in %s, %s\n", out, plural(len(f.Graph.Initializers), "tensor"), plural(len(entries), "file"),
+		humanize.IBytes(uint64(bytes)))
 	to := tensor.F32
 	if o.DType != tensor.Invalid {
 		to = o.DType

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/internal/npy"
@@ -164,7 +166,7 @@ func (f *inputFlags) piped(ctx context.Context, v nacre.Info) (*nacre.Tensor, er
 	case err != nil:
 		return nil, err
 	case int64(len(data)) == most:
-		return nil, fmt.Errorf("standard input has %d bytes or more", most)
+		return nil, fmt.Errorf("standard input has %s or more", humanize.IBytes(uint64(most)))
 	case len(data) == 0:
 		return nil, errors.New("standard input is empty")
 	case bytes.HasPrefix(data, []byte("\x93NUMPY")):

@@ -2,10 +2,14 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"regexp"
+	"strconv"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
@@ -23,10 +27,23 @@ var optionFlags = map[string]string{
 // optionName matches the name of an option in a message, or two names, and a verb before.
 var optionName = regexp.MustCompile(`(?:\b(?:the )?options? |\bOptions\.|\b(takes ))([A-Z]\w*(?:\.[A-Z]\w*)?)(?: and ([A-Z]\w*))?`)
 
+// byteCount matches a number of bytes in a message.
+var byteCount = regexp.MustCompile(`\b(\d+) bytes\b`)
+
 // inFlags returns the message of an error in the form of printable.Error, with flags of cmd in place of
-// the options that they set.
+// the options that they set. In errors of memory, numbers of bytes have a unit that suits them.
 func inFlags(cmd *cobra.Command, err error) string {
-	return optionName.ReplaceAllStringFunc(printable.Error(err), func(text string) string {
+	message := printable.Error(err)
+	if errors.Is(err, nacre.ErrMemory) {
+		message = byteCount.ReplaceAllStringFunc(message, func(text string) string {
+			n, err := strconv.ParseUint(byteCount.FindStringSubmatch(text)[1], 10, 64)
+			if err != nil {
+				return text
+			}
+			return humanize.IBytes(n)
+		})
+	}
+	return optionName.ReplaceAllStringFunc(message, func(text string) string {
 		names := optionName.FindStringSubmatch(text)
 		verb, first, second := names[1], flagOf(cmd, names[2]), flagOf(cmd, names[3])
 		switch {

@@ -28,6 +28,10 @@ func TestInFlags(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.message, got, c.want)
 		}
 	}
+	err := graph.Errorf(graph.ErrMemory, "it takes 12582912 bytes, and 7 bytes are left")
+	if got, want := inFlags(rootCommand(), err), "it takes 12 MiB, and 7 B are left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	code, _, stderr := call("run", digits, "--threads", "-1", "--context", "-1")
 	if want := "nacre: --threads is -1; it must not be negative\n--context is -1; it must not be negative\n"; code != exitUsage ||
 		!strings.HasPrefix(stderr, want) {

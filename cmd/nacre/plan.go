@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/invent"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/internal/stages"
 )
 
@@ -127,7 +129,12 @@ func (f *planFlags) print(
 	}
 	if !f.json {
 		sayAssumed(stdout, e)
-		return p.WriteText(stdout)
+		if err := p.WriteText(stdout); err != nil {
+			return err
+		}
+		_, err := printable.Fprintf(stdout, "memory of a run %s, of its outputs %s\n", humanize.IBytes(uint64(p.PeakBytes())),
+			humanize.IBytes(uint64(p.OutputBytes())))
+		return err
 	}
 	out := printedPlan{Model: path, Plan: p, Assumed: map[string]int{}}
 	for _, v := range inputs {

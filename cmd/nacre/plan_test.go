@@ -180,7 +180,7 @@ func TestRunPlan(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	last := lines[len(lines)-1]
 	if lines[0] != "batch = 1 (assumed; --dim batch=N sets it)" || !strings.Contains(stdout, "Softmax-17") ||
-		!strings.HasPrefix(last, "arena ") {
+		!strings.Contains(stdout, "\narena ") || !strings.HasPrefix(last, "memory of a run ") {
 		t.Errorf("got %s", stdout)
 	}
 	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))

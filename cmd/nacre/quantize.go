@@ -302,13 +302,13 @@ func (f *quantizeFlags) compare(ctx context.Context, opened *nacre.Model, made *
 // table prints a report for people.
 func table(w io.Writer, r *quantize.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	printable.Fprintf(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %%\t\n")
+	printable.Fprintf(t, "weight\tshape\tfrom\tto\tbits\tsize\terror %%\t\n")
 	for _, l := range r.Layers {
 		lost := "-"
 		if l.Error > 0 {
 			lost = fmt.Sprintf("%.3f", 100*l.Error)
 		}
-		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%d\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, l.Bytes, lost, l.Note)
+		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%s\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, humanize.IBytes(uint64(l.Bytes)), lost, l.Note)
 	}
 	if len(r.Activations) > 0 {
 		printable.Fprintf(t, "\nactivation\tcodes\tleast\tgreatest\tscale\tzero\n")

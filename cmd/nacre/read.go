@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime"
@@ -24,7 +26,7 @@ func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
 	if info.Size() > most {
-		return nil, fmt.Errorf("%s has %d bytes; %d are the most", path, info.Size(), most)
+		return nil, fmt.Errorf("%s has %s; %s are the most", path, humanize.IBytes(uint64(info.Size())), humanize.IBytes(uint64(most)))
 	}
 	f, err := os.Open(path)
 	if err != nil {

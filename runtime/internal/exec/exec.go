@@ -258,7 +258,7 @@ func (r *run) waited(pl *plan.Plan, err error) error {
 
 // exceeds returns the error of n bytes beyond the limit, with left bytes free.
 func (r *run) exceeds(n, left int) error {
-	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it",
+	return fmt.Errorf("%w: it takes %d bytes, and %d bytes are left of the memory limit of %d bytes; the option MemoryLimit sets it",
 		graph.ErrMemory, n, max(left, 0), r.limit)
 }
 

@@ -75,7 +75,7 @@ func (m *Memory) take(n int) error {
 
 // short returns the error of n bytes that are not left.
 func (m *Memory) short(n int) error {
-	const text = "%w: it takes %d bytes and %d are left of the %d that sessions share; the option MemoryBudget sets them"
+	const text = "%w: it takes %d bytes, and %d bytes are left of the %d bytes that sessions share; the option MemoryBudget sets them"
 	return fmt.Errorf(text, graph.ErrMemory, n, max(m.bytes.Left(), 0), m.Limit())
 }
 

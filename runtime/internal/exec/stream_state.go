@@ -49,7 +49,7 @@ func (h *streamState) enterRoom(st *Stream, offloaded bool) error {
 			return fmt.Errorf("state %q with %d rows: %w", h.name, h.group.room, err)
 		}
 	} else if limit := st.exec.limit; limit > 0 && n > limit {
-		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d",
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d bytes",
 			h.name, h.group.room, n, limit)
 	}
 	src, rows, err := h.content()
