@@ -130,8 +130,8 @@ func (s *sheet) probeRows(p *vulkan.Probe) {
 		s.row("  gemm", "%.2f GFLOPS with side %d, %.0f %% of the matrices, by %s", 2*m.GEMM/giga, p.GEMMSide,
 			100*m.GEMM/m.Multiplies, m.Shader)
 	}
-	for _, s := range p.Shaders {
-		printable.Fprintf(w, "  local memory\t%d bytes\tof an invocation of %s\n", s.LocalBytes, s.Shader)
+	for _, shader := range p.Shaders {
+		s.row("  local", "%d bytes of memory of an invocation of %s", shader.LocalBytes, shader.Shader)
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *cpuReport) text(w io.Writer, kernels bool) error {
 			s.row("  matrices", "%s", strings.Join(d.Matrices, ", "))
 		}
 		for _, what := range d.Defects {
-			printable.Fprintf(tw, "  defect\t%s\n", what)
+			s.row("  defect", "%s", what)
 		}
 		if d.Probe != nil {
 			s.probeRows(d.Probe)
