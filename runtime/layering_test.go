@@ -107,7 +107,8 @@ formats                  : internal/budget internal/guard internal/pieces format
 internal/npy             : internal/pieces runtime/tensor
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 internal/invent          : . internal/pieces packed runtime/graph
-internal/diagram         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
+internal/outline         : runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
+internal/diagram         : internal/outline internal/printable runtime/graph runtime/op runtime/tensor
 internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech

@@ -12,7 +12,8 @@ mkdir -p "$out" "$built"
 # smaller by a quarter.
 GOOS=js GOARCH=wasm go build -trimpath -tags onnxonly -ldflags='-s -w' -gcflags=all=-l -o "$out/nacre.wasm" ./web/engine
 cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" web/nacre.js web/nacre.d.ts web/worker.js web/package.json web/example.html \
-  web/page/* internal/diagram/{viewer.js,viewer.css,colours.css} "$out"
+  web/page/* internal/diagram/viewer/{viewer,colours}.css "$out"
+cat internal/diagram/viewer/{arrange,paint,details,viewer}.js >"$out/viewer.js"
 chmod u=rw,go=r "$out"/*
 gzip -9 -n -k "$out"/*
 cp "$out"/*.gz "$built"

@@ -99,7 +99,7 @@ export class Session {
 export interface Timing {
   runs: number; first: number; least: number; median: number;
   operators: { op: string; steps: number; ms: number }[];
-  nodes: Record<string, number>;
+  steps: { node: string; within: string; op: string; how: string; ms: number }[]; // within is empty in the main graph
   inputs: { name: string; text: string }[];
   assumed: string[];
   outputs: { name: string; text: string; first?: string[]; count?: number; best?: { at: number; value: number }[] }[];

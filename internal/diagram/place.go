@@ -13,14 +13,17 @@ const (
 	margin    = 14
 	titleHigh = 30
 	lineHigh  = 16
-	across    = 24 // between boxes of a rank
-	down      = 44 // between ranks
-	longest   = 64 // ranks that an edge is routed through; longer ones are drawn as one curve
+	across    = 24   // between boxes of a rank
+	longest   = 64   // ranks that an edge of a large graph is routed through
+	large     = 2000 // boxes
 	sweeps    = 10
 )
 
 // size sets the width and the height of a box.
 func (b *Box) size() {
+	if b.Kind == "in" || b.Kind == "out" {
+		return
+	}
 	wide := letter * float64(utf8.RuneCountInString(b.Title))
 	for _, line := range b.Lines {
 		wide = max(wide, small*float64(utf8.RuneCountInString(line)))
@@ -29,36 +32,6 @@ func (b *Box) size() {
 	b.Height = titleHigh + lineHigh*float64(len(b.Lines))
 	if len(b.Lines) > 0 {
 		b.Height += 4
-	}
-}
-
-// connect adds the edges between boxes, and from boxes to nodes with graphs that use their values.
-func (g *Graph) connect(s *scope) {
-	seen := map[[2]int]map[string]bool{}
-	for to, b := range g.Boxes {
-		names := make([]string, 0, len(b.Inputs))
-		if b.Kind == "output" {
-			names = append(names, b.value)
-		}
-		if b.node != nil {
-			names = append(append(names, b.node.Inputs...), b.node.Captured()...)
-		}
-		for _, name := range names {
-			from, ok := s.from[name]
-			at := [2]int{from, to}
-			if !ok || from == to || seen[at][name] {
-				continue
-			}
-			if seen[at] == nil {
-				seen[at] = map[string]bool{}
-			}
-			seen[at][name] = true
-			e := &Edge{From: from, To: to, Name: shown(name, 200)}
-			if v := s.types[name]; v != nil {
-				e.Type = typeText(v.Type)
-			}
-			g.Edges = append(g.Edges, e)
-		}
 	}
 }
 
@@ -135,7 +108,7 @@ func (l *layout) assignRanks() {
 		}
 	}
 	for _, i := range slices.Backward(order) {
-		if !roots[i] || len(out[i]) == 0 {
+		if !roots[i] || len(out[i]) == 0 || l.g.Boxes[i].Kind == "in" {
 			continue
 		}
 		first := l.rank[out[i][0]]
@@ -146,7 +119,10 @@ func (l *layout) assignRanks() {
 	}
 	last := slices.Max(l.rank)
 	for i, b := range l.g.Boxes {
-		if b.Kind == "output" && len(l.g.Boxes) < 2000 {
+		switch {
+		case b.Kind == "out":
+			l.rank[i] = last
+		case b.Kind == "output" && len(l.g.Boxes) < large:
 			l.rank[i] = max(l.rank[i], min(last, l.rank[i]+longest/2))
 		}
 	}
@@ -162,7 +138,7 @@ func (l *layout) route() [][]int {
 	through := make([][]int, len(l.g.Edges))
 	for i, e := range l.g.Edges {
 		from, to := l.rank[e.From], l.rank[e.To]
-		if to <= from || to-from > longest {
+		if to <= from || to-from > longest && len(l.g.Boxes) >= large {
 			continue
 		}
 		last := e.From
@@ -286,36 +262,21 @@ func (l *layout) shift(downwards bool) {
 	})
 }
 
-// finish writes the places of boxes and edges, with the upper left at 0.
+// finish writes the places of boxes and edges, with the left at 0.
 func (l *layout) finish(through [][]int) {
 	left, right := l.items[0].x, l.items[0].x
 	for _, it := range l.items {
 		left, right = min(left, it.x-it.width/2), max(right, it.x+it.width/2)
 	}
-	tops := make([]float64, len(l.ranks)+1)
-	high := make([]float64, len(l.ranks))
 	for i, b := range l.g.Boxes {
-		high[l.rank[i]] = max(high[l.rank[i]], b.Height)
-	}
-	for r := range l.ranks {
-		tops[r+1] = tops[r] + high[r] + down
-	}
-	for i, b := range l.g.Boxes {
-		b.X, b.Y = l.items[i].x-left, tops[l.rank[i]]+high[l.rank[i]]/2
+		b.Rank, b.X, b.Width = l.rank[i], round(l.items[i].x-left), round(b.Width)
 	}
 	for i, e := range l.g.Edges {
-		from, to := l.g.Boxes[e.From], l.g.Boxes[e.To]
-		e.Points = append(e.Points, round(from.X), round(from.Y+from.Height/2))
-		for k, at := range through[i] {
-			r := l.rank[e.From] + 1 + k
-			e.Points = append(e.Points, round(l.items[at].x-left), round(tops[r]+high[r]/2))
+		for _, at := range through[i] {
+			e.Through = append(e.Through, round(l.items[at].x-left))
 		}
-		e.Points = append(e.Points, round(to.X), round(to.Y-to.Height/2))
 	}
-	for _, b := range l.g.Boxes {
-		b.X, b.Y, b.Width = round(b.X), round(b.Y), round(b.Width)
-	}
-	l.g.Width, l.g.Height = round(right-left), round(tops[len(l.ranks)]-down)
+	l.g.Width = round(right - left)
 }
 
 // round returns x in tenths of a pixel.

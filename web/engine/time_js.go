@@ -17,6 +17,9 @@ const (
 	mostShown = 64 // elements of an output that the page shows
 )
 
+// node is a node of a profile: a name, the path of its graph, the operator, and device and kernels.
+type node struct{ name, within, op, how string }
+
 // timed runs a model on inputs of the message, on a picture, or on random inputs. It returns the
 // outputs in short, the times of runs, and the time of each operator and node in a run.
 func timed(r *request) (map[string]any, []any, error) {
@@ -33,7 +36,7 @@ func timed(r *request) (map[string]any, []any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	operators, nodes := map[string]time.Duration{}, map[string]time.Duration{}
+	operators, nodes := map[string]time.Duration{}, map[node]time.Duration{}
 	steps := map[string]int{}
 	var times []float64
 	var out map[string]nacre.Value
@@ -52,21 +55,19 @@ func timed(r *request) (map[string]any, []any, error) {
 			steps[o.Op] = o.Steps
 		}
 		for _, step := range p.Steps() {
-			if step.Within == "" {
-				nodes[step.Node] += step.Time
-			}
+			nodes[node{step.Node, step.Within, step.Op, step.How}] += step.Time
 		}
 		r.event(map[string]any{"stage": "run", "done": len(times), "total": mostRuns})
 	}
 	first, times := times[0], times[1:]
 	slices.Sort(times)
 	each := func(d time.Duration) float64 { return milliseconds(d) / float64(len(times)) }
-	rows, byNode := []any{}, map[string]any{}
+	rows, byNode := []any{}, []any{}
 	for name, d := range operators {
 		rows = append(rows, map[string]any{"op": name, "steps": steps[name], "ms": each(d)})
 	}
-	for name, d := range nodes {
-		byNode[name] = each(d)
+	for n, d := range nodes {
+		byNode = append(byNode, map[string]any{"node": n.name, "within": n.within, "op": n.op, "how": n.how, "ms": each(d)})
 	}
 	taken := []any{}
 	for _, in := range s.Inputs() {
@@ -76,7 +77,7 @@ func timed(r *request) (map[string]any, []any, error) {
 	}
 	return map[string]any{
 		"runs": len(times), "first": first, "least": times[0], "median": times[len(times)/2], "operators": rows,
-		"nodes": byNode, "inputs": taken, "assumed": assumed, "outputs": inShort(s.Outputs(), out),
+		"steps": byNode, "inputs": taken, "assumed": assumed, "outputs": inShort(s.Outputs(), out),
 	}, nil, nil
 }
 

@@ -112,7 +112,7 @@ async function run() {
   });
   $("run").disabled = false;
   if (!result) return;
-  viewer.setTimes(new Map(Object.entries(result.nodes)));
+  viewer.setSteps(result.steps);
   $("results").replaceChildren(make("h3", {}, `${ms(result.median)} a run`),
     make("p", { class: "fact" }, `median of ${plural(result.runs, "run")} on one thread · first run ${ms(result.first)} · ` +
       result.inputs.map((x) => `${x.name} ${x.text}`).join(", ")),

@@ -1,0 +1,285 @@
+package diagram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/nacre-ml/nacre/internal/outline"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// level is a graph, or the contents of a group, while it is drawn.
+type level struct {
+	*drawer
+	g     *outline.Graph
+	out   *Graph
+	whole bool
+	owner map[int]int    // boxes by the nodes in them
+	from  map[string]int // boxes of inputs, and places where values enter
+	edges map[[2]int]*Edge
+}
+
+// level draws items of a graph: the whole graph, or the contents of a group.
+func (d *drawer) level(g *outline.Graph, name string, items []outline.Item, whole bool) (*Graph, error) {
+	l := &level{drawer: d, g: g, whole: whole, owner: map[int]int{}, from: map[string]int{}, edges: map[[2]int]*Edge{},
+		out: &Graph{Name: name, Boxes: []*Box{}, Edges: []*Edge{}}}
+	if whole {
+		l.inputs()
+	}
+	for _, it := range items {
+		if err := l.item(it); err != nil {
+			return nil, err
+		}
+	}
+	for _, it := range items {
+		it.Nodes(l.connect)
+	}
+	if whole {
+		l.outputs()
+	} else {
+		l.leave(items)
+	}
+	l.out.Nodes = len(l.owner)
+	return l.out, l.out.place(d.ctx)
+}
+
+func (l *level) add(b *Box) int {
+	l.out.Boxes = append(l.out.Boxes, b)
+	return len(l.out.Boxes) - 1
+}
+
+// inputs adds the inputs of the graph. An input with a value is drawn where it is used.
+func (l *level) inputs() {
+	for _, v := range l.g.Inputs {
+		if l.g.IsInput(v.Name) {
+			l.from[v.Name] = l.add(l.end("input", v))
+		}
+	}
+}
+
+// outputs adds the outputs of the graph.
+func (l *level) outputs() {
+	for _, v := range l.g.Outputs {
+		b := l.end("output", v)
+		b.Inputs = []Port{l.port(v.Name)}
+		at := l.add(b)
+		if from, ok := l.maker(v.Name); ok {
+			l.edge(from, at, v.Name)
+		}
+	}
+}
+
+// end returns the box of an input or an output of the graph.
+func (l *level) end(kind string, v *graph.Value) *Box {
+	b := &Box{Kind: kind, Title: shown(v.Name, 40), Name: shown(v.Name, 200), Doc: shown(v.Doc, 400)}
+	if p := l.port(v.Name); p.Type != "" {
+		b.Lines, b.Outputs = []string{p.Type}, []Port{{Name: p.Name, Type: p.Type}}
+	}
+	return b
+}
+
+// item adds a node or a group.
+func (l *level) item(it outline.Item) error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	var b *Box
+	if it.Group == nil {
+		b = l.node(l.g.Nodes[it.Node])
+	} else {
+		inside, err := l.drawer.level(l.g, shown(it.Group.Name, 80), it.Group.Items, false)
+		if err != nil {
+			return err
+		}
+		b = l.group(it.Group, inside)
+	}
+	at := l.add(b)
+	it.Nodes(func(n int) { l.owner[n] = at })
+	return nil
+}
+
+// node returns the box of a node.
+func (l *level) node(n *outline.Node) *Box {
+	b := &Box{Kind: "node", Title: shown(n.Op, 40), Op: shown(n.OpName(), 120), Name: shown(n.Label(), 200), Doc: shown(n.Doc, 400)}
+	switch {
+	case len(n.Bodies) > 0:
+		b.Kind = "body"
+	case n.Product:
+		b.Kind = "product"
+	case n.Elementwise:
+		b.Kind = "elementwise"
+	}
+	for _, name := range n.Inputs {
+		b.Inputs = append(b.Inputs, l.port(name))
+	}
+	for _, name := range n.Outputs {
+		b.Outputs = append(b.Outputs, l.port(name))
+	}
+	for _, body := range n.Bodies {
+		b.Bodies = append(b.Bodies, Body(body))
+	}
+	for _, a := range n.Attrs {
+		if a.Subgraphs() == nil {
+			b.Attrs = append(b.Attrs, Pair{shown(a.Name, 80), attrText(a)})
+		}
+	}
+	for i, name := range n.Inputs {
+		if l.g.IsConstant(name) && len(b.Lines) < 2 && b.Inputs[i].Type != "" {
+			b.Lines = append(b.Lines, b.Inputs[i].summary())
+		}
+	}
+	return b
+}
+
+// group returns the box of a group, and adds its contents to the drawing.
+func (l *level) group(g *outline.Group, inside *Graph) *Box {
+	b := &Box{Kind: "group", Title: shown(g.Name, 60), Times: g.Times, Inside: len(l.drawing.Graphs)}
+	l.drawing.Graphs = append(l.drawing.Graphs, inside)
+	var sum outline.Totals
+	ops := map[string]int{}
+	g.Nodes(func(n int) {
+		sum.Add(l.outline.Totals(l.g.Nodes[n]))
+		ops[l.g.Nodes[n].Op]++
+	})
+	b.Lines = []string{count(inside.Nodes, "node")}
+	if g.Times > 0 {
+		b.Lines[0] = fmt.Sprintf("%d × %s", g.Times, count(inside.Nodes/g.Times, "node"))
+	}
+	b.Facts = []Pair{{"nodes", humanize.Comma(int64(inside.Nodes))}}
+	if sum.Parameters > 0 {
+		b.Lines = append(b.Lines, short(float64(sum.Parameters))+" parameters")
+		b.Facts = append(b.Facts, Pair{"parameters", humanize.Comma(int64(sum.Parameters))},
+			Pair{"weights", humanize.IBytes(uint64(sum.Bytes))})
+	}
+	if sum.Work > 0 {
+		b.Facts = append(b.Facts, Pair{"multiplications and additions", short(sum.Work)})
+	}
+	b.Facts = append(b.Facts, Pair{"operators", mostly(ops)})
+	for _, e := range inside.Boxes {
+		switch e.Kind {
+		case "in":
+			b.Inputs = append(b.Inputs, e.Outputs...)
+		case "out":
+			b.Outputs = append(b.Outputs, e.Outputs...)
+		}
+	}
+	return b
+}
+
+// maker returns the box that a value comes from.
+func (l *level) maker(value string) (box int, ok bool) {
+	if n, made := l.g.Maker(value); made {
+		if box, ok = l.owner[n]; ok {
+			return box, true
+		}
+	} else if l.whole || !l.g.IsInput(value) {
+		box, ok = l.from[value]
+		return box, ok
+	}
+	if l.whole {
+		return 0, false
+	}
+	if box, ok = l.from[value]; !ok {
+		p := l.port(value)
+		box = l.add(&Box{Kind: "in", Title: p.Name, Name: p.Name, Outputs: []Port{p}})
+		l.from[value] = box
+	}
+	return box, true
+}
+
+// connect adds the edges to a node.
+func (l *level) connect(node int) {
+	n := l.g.Nodes[node]
+	to := l.owner[node]
+	for _, name := range slices.Concat(n.Inputs, n.Captured()) {
+		if from, ok := l.maker(name); ok && from != to {
+			l.edge(from, to, name)
+		}
+	}
+}
+
+// leave adds the places where values leave the group.
+func (l *level) leave(items []outline.Item) {
+	for _, it := range items {
+		it.Nodes(func(node int) {
+			for _, name := range l.g.Nodes[node].Outputs {
+				outside := func(user int) bool { _, ok := l.owner[user]; return !ok }
+				if name == "" || !l.g.IsOutput(name) && !slices.ContainsFunc(l.g.Users(name), outside) {
+					continue
+				}
+				p := l.port(name)
+				l.edge(l.owner[node], l.add(&Box{Kind: "out", Title: p.Name, Name: p.Name, Outputs: []Port{p}}), name)
+			}
+		})
+	}
+}
+
+// edge adds a value to the edge between two boxes.
+func (l *level) edge(from, to int, value string) {
+	e := l.edges[[2]int{from, to}]
+	if e == nil {
+		e = &Edge{From: from, To: to}
+		l.edges[[2]int{from, to}] = e
+		l.out.Edges = append(l.out.Edges, e)
+	}
+	p := l.port(value)
+	if f := (Flow{p.Name, p.Type}); !slices.Contains(e.Values, f) {
+		e.Values = append(e.Values, f)
+	}
+}
+
+// port describes an operand.
+func (l *level) port(name string) Port {
+	p := Port{Name: shown(name, 200)}
+	v := l.g.Type(name)
+	if v == nil || name == "" {
+		return p
+	}
+	p.Type = typeText(v.Type)
+	if v.Const != nil && l.g.IsConstant(name) {
+		p.Value, p.Bytes, p.Weight = beginning(v.Const), v.Const.Size(), l.weight(name, v.Const)
+	}
+	return p
+}
+
+// mostly returns the most frequent operators with their counts.
+func mostly(ops map[string]int) string {
+	type row struct {
+		op string
+		n  int
+	}
+	var list []row
+	for op, n := range ops {
+		list = append(list, row{op, n})
+	}
+	slices.SortFunc(list, func(a, b row) int {
+		if a.n != b.n {
+			return b.n - a.n
+		}
+		return strings.Compare(a.op, b.op)
+	})
+	parts := make([]string, min(len(list), mostShown))
+	for i := range parts {
+		parts[i] = fmt.Sprintf("%s %d", shown(list[i].op, 40), list[i].n)
+	}
+	if len(list) > mostShown {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return humanize.Comma(int64(n)) + " " + noun + "s"
+}
+
+// short returns a number in at most four digits: 85.1 M.
+func short(x float64) string {
+	const digits = 3
+	return strings.TrimSuffix(humanize.SIWithDigits(x, digits-1, ""), " ")
+}
