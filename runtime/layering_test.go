@@ -107,8 +107,8 @@ formats                  : internal/budget internal/guard internal/pieces format
 internal/npy             : internal/pieces runtime/tensor
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 internal/invent          : . internal/pieces packed runtime/graph
-internal/outline         : runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
-internal/diagram         : internal/outline internal/printable runtime/graph runtime/op runtime/tensor
+internal/outline         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
+internal/diagram         : internal/outline runtime/graph runtime/tensor
 internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
@@ -116,7 +116,7 @@ generate                 : internal/guard .
 speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 text                     : . formats generate/tokenizer internal/beneath internal/guard
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/npy internal/outline internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : . bindings formats formats/onnx generate internal/elements internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :

@@ -2,420 +2,138 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
-	"sort"
-	"strings"
-	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/formats/gptrs"
-	"github.com/nacre-ml/nacre/internal/pieces"
-	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op/standard"
-	"github.com/nacre-ml/nacre/runtime/tensor"
-	"github.com/spf13/cobra"
 )
 
+// inspectFlags are the flags of nacre inspect.
+type inspectFlags struct {
+	json    bool
+	values  int
+	style   string
+	weights string
+	nodes   bool
+	filter  string
+	layers  bool
+	dims    dimFlags
+	html    string
+	profile string
+	plan    bool
+}
+
 func inspectCommand() *cobra.Command {
-	var asJSON bool
-	var values int
-	var style, weights, html string
+	var f inspectFlags
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show the contents of a model file",
-		Example: `nacre inspect model.onnx --values 4
-nacre inspect model.onnx --html model.html`,
+		Long: `Print what a model file has: its format, inputs and outputs, metadata, operators and
+weights.
+
+With --nodes it prints one line for each node, also of the graphs within nodes: name, operator,
+inputs and outputs with types, and attributes.
+
+With --layers it prints nodes as layers, by the scopes of their names or, if these have none, of
+the names of their weights. Blocks that are equal but for their numbers are one row, with the
+first block below it. Parameters and bytes are of weights, also within attributes; operations
+are the multiplications and additions of convolutions, products and recurrent layers. Axes that
+the model leaves open have extent 1 unless --dim says otherwise.
+
+With --html it also writes a page with a picture of the graph, for any browser and without a
+network. Groups of nodes open by a press or Enter. --profile adds the time and the kernels of a
+run, --plan the kernels alone.`,
+		Example: `nacre inspect model.onnx --layers --dim batch=1
+nacre inspect model.onnx --nodes --filter attention
+nacre inspect model.onnx --html model.html --profile trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if style != "nacre" && style != "hydronnx" {
-				return usagef("--style %s: it takes nacre or hydronnx", style)
+			if err := f.check(cmd); err != nil {
+				return err
 			}
-			m, err := openModel(cmd.Context(), args[0], weights)
+			m, err := openModel(cmd.Context(), args[0], f.weights)
 			if err != nil {
 				return err
 			}
 			defer func() { err = join(err, m) }()
-			if style == "hydronnx" {
-				return inspectHydronnx(cmd.Context(), within(cmd), m.Source())
-			}
-			if html != "" {
-				if err := inspectHTML(cmd.Context(), html, m); err != nil {
-					return err
-				}
-			}
-			r := inspect(cmd.Context(), m, values)
-			if asJSON {
-				err = r.digest(cmd.Context())
-			}
-			if err = errors.Join(err, cmd.Context().Err(), formats.Intact(m.Source())); err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(within(cmd), r)
-			}
-			return r.text(within(cmd), values)
+			return f.run(cmd.Context(), m, within(cmd))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
-	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
-	cmd.Flags().StringVar(&html, "html", "", "write a page with a picture of the graph to `FILE`")
-	addProgramModel(cmd.Flags(), &weights)
-	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.nodes, "nodes", false, "print one line for each node")
+	flags.StringVar(&f.filter, "filter", "", "with --nodes: only nodes with `TEXT` in a name or the operator, in any case")
+	flags.BoolVar(&f.layers, "layers", false, "print layers with parameters, operations, weights and shapes")
+	f.dims.add(flags)
+	flags.BoolVar(&f.json, "json", false, "print JSON, with every node and weight")
+	flags.IntVar(&f.values, "values", 0, "print the first `N` elements of every weight")
+	flags.StringVar(&f.html, "html", "", "write a page with a picture of the graph to `FILE`")
+	flags.StringVar(&f.profile, "profile", "", "with --html: `FILE` of nacre run --profile, for time and kernels of nodes")
+	flags.BoolVar(&f.plan, "plan", false, "with --html: plan a run, for kernels of nodes")
+	flags.StringVar(&f.style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
+	addProgramModel(flags, &f.weights)
+	cmd.MarkFlagsMutuallyExclusive("nodes", "layers", "values")
+	cmd.MarkFlagsMutuallyExclusive("profile", "plan")
 	return cmd
 }
 
-// report is the output of inspect.
-type report struct {
-	File         string            `json:"file"`
-	Format       string            `json:"format"`
-	Version      int64             `json:"version"` // version of the file format; for ONNX, its IR
-	Opsets       map[string]int    `json:"opsets,omitempty"`
-	Producer     string            `json:"producer,omitempty"`
-	Domain       string            `json:"domain,omitempty"`
-	ModelVersion int64             `json:"model_version,omitempty"`
-	Doc          string            `json:"doc,omitempty"`
-	Meta         []reportMeta      `json:"metadata"`
-	Sizes        map[string]uint64 `json:"size_variables"`
-	Graph        string            `json:"graph,omitempty"`
-	Inputs       []reportValue     `json:"inputs"`
-	Outputs      []reportValue     `json:"outputs"`
-	Tensors      []reportTensor    `json:"tensors"`
-	TensorBytes  int               `json:"tensor_bytes"`
-	Operators    []reportOperator  `json:"operators"`
-	Functions    []string          `json:"functions,omitempty"`
-	Nodes        []reportNode      `json:"nodes"`
-	// Notes list the settings of the file that Nacre does not follow.
-	Notes []string `json:"notes,omitempty"`
-}
-
-type reportValue struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	// Required is false for an input with a value in the model, and nil for outputs.
-	Required *bool `json:"required,omitempty"`
-}
-
-// reportMeta is one metadata entry. Value is text or a number, or with a shape a list of numbers.
-type reportMeta struct {
-	Key   string `json:"key"`
-	Kind  string `json:"kind,omitempty"`
-	DType string `json:"dtype,omitempty"`
-	Shape []int  `json:"shape,omitempty"`
-	Value any    `json:"value"`
-}
-
-type reportTensor struct {
-	Name   string       `json:"name"`
-	DType  string       `json:"dtype"`
-	Stored string       `json:"stored_dtype"` // the format's own word
-	Shape  tensor.Shape `json:"shape"`
-	Bytes  int          `json:"bytes"`            // as stored
-	Offset *int64       `json:"offset,omitempty"` // in the file; nil if not there in one piece
-	SHA256 string       `json:"sha256,omitempty"` // of the bytes as stored
-	Data   bool         `json:"has_data"`
-	Meta   []reportMeta `json:"metadata,omitempty"`
-	Values []any        `json:"values,omitempty"`
-
-	payload []byte
-}
-
-type reportOperator struct {
-	Op          string `json:"op"`
-	Domain      string `json:"domain,omitempty"`
-	Count       int    `json:"count"`
-	Implemented bool   `json:"implemented"`
-
-	first *graph.Node // first node with the operator
-	err   error       // the reason if it is not implemented
-}
-
-type reportNode struct {
-	Name    string   `json:"name,omitempty"`
-	Op      string   `json:"op"`
-	Domain  string   `json:"domain,omitempty"`
-	Version int      `json:"version"`
-	Inputs  []string `json:"inputs"`
-	Outputs []string `json:"outputs"`
-}
-
-// inspect returns the report of a model, with the first values elements of each weight. If ctx is
-// done, the report is incomplete.
-func inspect(ctx context.Context, model *nacre.Model, values int) *report {
-	m := model.Source()
-	r := &report{
-		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain,
-		ModelVersion: m.Version,
-		Producer:     strings.TrimSpace(m.Producer + " " + m.ProducerVer), Doc: m.Doc, Graph: m.Graph.Name,
-		Inputs: reportValues(model.Inputs(), true), Outputs: reportValues(model.Outputs(), false),
-		Meta: []reportMeta{}, Sizes: map[string]uint64{}, Tensors: []reportTensor{}, Nodes: []reportNode{},
-	}
-	if m.IR > 0 {
-		r.Version = m.IR
-	}
-	for _, o := range m.Opsets {
-		r.Opsets[domainName(o.Domain)] = o.Version
-	}
-	if wants, err := gptrs.RuntimeOf(m); err == nil {
-		r.Notes = wants.Unused()
-	}
-	for _, p := range m.Meta {
-		r.Meta = append(r.Meta, reportedMeta(ctx, p))
-	}
-	for _, s := range m.Sizes {
-		r.Sizes[s.Name] = s.Value
-	}
-	for _, w := range m.Graph.Initializers {
-		if ctx.Err() != nil {
-			return r
-		}
-		row := reportedTensor(ctx, w, values)
-		r.Tensors = append(r.Tensors, row)
-		r.TensorBytes += row.Bytes
-	}
-	if len(m.Graph.Nodes) == 0 {
-		for _, v := range m.Graph.Values {
-			r.Tensors = append(r.Tensors, declared(v))
-		}
-	}
-	for _, n := range m.Graph.Nodes {
-		r.Nodes = append(r.Nodes, reportNode{n.Name, n.Op, n.Domain, n.Version, n.Inputs, n.Outputs})
-	}
-	for _, f := range m.Functions {
-		r.Functions = append(r.Functions, domainName(f.Domain)+"."+f.Name)
-	}
-	r.Operators = operators(m)
-	return r
-}
-
-// digest adds the checksums of tensors. It reads every byte of them.
-func (r *report) digest(ctx context.Context) error {
-	for i := range r.Tensors {
-		t := &r.Tensors[i]
-		if t.payload == nil && !(t.Data && t.DType != "string") {
-			continue
-		}
-		h := sha256.New()
-		if _, err := pieces.Writer(ctx, h).Write(t.payload); err != nil {
-			return err
-		}
-		t.SHA256 = fmt.Sprintf("%x", h.Sum(nil))
+func (f *inspectFlags) check(cmd *cobra.Command) error {
+	switch given := cmd.Flags().Changed; {
+	case f.style != "nacre" && f.style != "hydronnx":
+		return usagef("--style %s: it takes nacre or hydronnx", f.style)
+	case given("filter") && !f.nodes:
+		return usagef("--filter is for --nodes")
+	case given("dim") && !f.layers && !f.plan:
+		return usagef("--dim is for --layers and --plan")
+	case (f.plan || f.profile != "") && f.html == "":
+		return usagef("--profile and --plan are for --html")
 	}
 	return nil
 }
 
-func reportedMeta(ctx context.Context, p graph.Pair) reportMeta {
-	row := reportMeta{Key: p.Key, Kind: p.Kind, Value: p.Value}
-	if t := p.Data; t != nil {
-		row.DType = t.DType().String()
-		list := numbers(ctx, t, t.Len())
-		if row.Value = any(list); len(t.Shape()) == 0 && len(list) == 1 {
-			row.Value = list[0]
+func (f *inspectFlags) run(ctx context.Context, m *nacre.Model, w io.Writer) error {
+	if f.style == "hydronnx" {
+		return inspectHydronnx(ctx, w, m.Source())
+	}
+	if f.html != "" {
+		if err := f.picture(ctx, m); err != nil {
+			return err
+		}
+	}
+	if f.nodes || f.layers {
+		network, err := networkOf(m)
+		if err != nil {
+			return err
+		}
+		if f.nodes {
+			err = inspectNodes(ctx, network, f.filter, f.json, w)
 		} else {
-			row.Shape = t.Shape()
+			err = inspectLayers(ctx, m, network, f.dims, f.json, w)
 		}
+		return errors.Join(err, formats.Intact(m.Source()))
 	}
-	return row
-}
-
-func reportedTensor(ctx context.Context, w *graph.Initializer, values int) reportTensor {
-	t := w.Tensor
-	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(),
-		Data: true, Values: numbers(ctx, t, values)}
-	for _, p := range w.Meta {
-		row.Meta = append(row.Meta, reportedMeta(ctx, p))
+	r := inspect(ctx, m, f.values)
+	var err error
+	if f.json {
+		err = r.digest(ctx)
 	}
-	payload := t.Bytes()
-	if s := w.Stored; s != nil {
-		row.Stored = s.DType
-		if s.Offset >= 0 {
-			row.Offset = &s.Offset
-		}
-		if s.Bytes != nil {
-			payload = s.Bytes
-		}
-	}
-	row.Bytes = len(payload)
-	if t.DType() == tensor.String {
-		for _, s := range t.Strings() {
-			row.Bytes += len(s)
-		}
-		return row
-	}
-	row.payload = payload
-	return row
-}
-
-// declared returns the report of a tensor that a file declares without data.
-func declared(v *graph.Value) reportTensor {
-	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
-	for _, d := range v.Type.Dims {
-		n, _ := d.Value()
-		row.Shape = append(row.Shape, n)
-	}
-	return row
-}
-
-func reportValues(list []nacre.Info, inputs bool) []reportValue {
-	out := make([]reportValue, len(list))
-	for i, v := range list {
-		out[i] = reportValue{Name: v.Name, Type: v.Type()}
-		if inputs {
-			out[i].Required = &v.Required
-		}
-	}
-	return out
-}
-
-// domainName returns the name of a domain; for the standard operators, ai.onnx.
-func domainName(d string) string {
-	if d == "" {
-		return "ai.onnx"
-	}
-	return d
-}
-
-// operators counts the operators in all graphs and functions, and finds which of them Nacre has.
-func operators(m *graph.Model) []reportOperator {
-	registry := standard.Registry()
-	counts := map[string]*reportOperator{}
-	count := func(n *graph.Node) {
-		key := domainName(n.Domain) + "." + n.Op
-		if counts[key] == nil {
-			_, _, err := registry.Find(n)
-			if isFunction(m, n) {
-				err = nil
-			}
-			counts[key] = &reportOperator{Op: n.Op, Domain: n.Domain, Implemented: err == nil, first: n, err: err}
-		}
-		counts[key].Count++
-	}
-	walk(m.Graph.Nodes, count)
-	for _, f := range m.Functions {
-		walk(f.Nodes, count)
-	}
-	list := make([]reportOperator, 0, len(counts))
-	for _, r := range counts {
-		list = append(list, *r)
-	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		return a.Domain < b.Domain || a.Domain == b.Domain && a.Op < b.Op
-	})
-	return list
-}
-
-func isFunction(m *graph.Model, n *graph.Node) bool {
-	for _, f := range m.Functions {
-		if f.Domain == n.Domain && f.Name == n.Op && f.Overload == n.Overload {
-			return true
-		}
-	}
-	return false
-}
-
-// walk visits the nodes and the nodes of their subgraphs.
-func walk(nodes []*graph.Node, visit func(*graph.Node)) {
-	for _, n := range nodes {
-		visit(n)
-		for _, a := range n.Attrs {
-			if a.Graph != nil {
-				walk(a.Graph.Nodes, visit)
-			}
-			for _, g := range a.Graphs {
-				walk(g.Nodes, visit)
-			}
-		}
-	}
-}
-
-// text prints the report as text.
-func (r *report) text(w io.Writer, values int) error {
-	printable.Fprintf(w, "%s: %s", r.File, r.Format)
-	switch {
-	case len(r.Opsets) > 0:
-		printable.Fprintf(w, " IR %d", r.Version)
-	case r.Version > 0:
-		printable.Fprintf(w, " version %d", r.Version)
-	}
-	for _, d := range sortedKeys(r.Opsets) {
-		printable.Fprintf(w, ", %s %d", d, r.Opsets[d])
-	}
-	printable.Fprintln(w)
-	if r.Producer != "" {
-		printable.Fprintf(w, "producer  %s\n", r.Producer)
-	}
-	for _, m := range r.Meta {
-		printable.Fprintf(w, "meta      %s = %s\n", m.Key, shortened(fmt.Sprint(m.Value)))
-	}
-	for _, k := range sortedKeys(r.Sizes) {
-		printable.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
-	}
-	for _, line := range r.Notes {
-		printable.Fprintf(w, "note      %s\n", line)
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, v := range r.Inputs {
-		note := ""
-		if !*v.Required {
-			note = "\thas a value in the model"
-		}
-		printable.Fprintf(tw, "input\t%s\t%s%s\n", v.Name, v.Type, note)
-	}
-	for _, v := range r.Outputs {
-		printable.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)
-	}
-	if err := tw.Flush(); err != nil {
+	if err = errors.Join(err, ctx.Err(), formats.Intact(m.Source())); err != nil {
 		return err
 	}
-	printable.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"),
-		r.TensorBytes)
-	for _, o := range r.Operators {
-		note := ""
-		if !o.Implemented {
-			note = "\tnot implemented"
-		}
-		name := o.Op
-		if o.Domain != "" {
-			name = o.Domain + "." + name
-		}
-		printable.Fprintf(tw, "  %s\t%d%s\n", name, o.Count, note)
+	if f.json {
+		return writeJSON(w, r)
 	}
-	if values > 0 || len(r.Nodes) == 0 {
-		for _, x := range r.Tensors {
-			printable.Fprintf(tw, "tensor\t%s\t%s%v\t%s\n", x.Name, x.Stored, x.Shape, x.first())
-		}
-	}
-	return tw.Flush()
+	return r.text(w, f.values)
 }
 
-// first returns the first elements of a tensor, or says that it has no data.
-func (x *reportTensor) first() string {
-	if !x.Data {
-		return "declared, without data"
+// networkOf returns the file's own graph or, of a file without nodes, the network that is made of it.
+func networkOf(m *nacre.Model) (*graph.Model, error) {
+	if source := m.Source(); len(source.Graph.Nodes) > 0 {
+		return source, nil
 	}
-	return strings.Trim(fmt.Sprint(x.Values), "[]")
-}
-
-// shortened joins the words of a text with single spaces, and cuts it after 100 characters.
-func shortened(s string) string {
-	const most = 100
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return m.Network()
 }

@@ -104,9 +104,9 @@ func Draw(ctx context.Context, m *graph.Model) (*Drawing, error) {
 	d := &drawer{ctx: ctx, outline: o, weights: map[*tensor.Tensor]*int{}}
 	d.drawing.Graphs = make([]*Graph, len(o.Graphs))
 	for number, g := range o.Graphs {
-		name := shown(g.Name, 80)
+		name := outline.Shown(g.Path, 80)
 		if number == 0 {
-			name = shown(g.Graph.Name, 60)
+			name = outline.Shown(g.Graph.Name, 60)
 		}
 		if d.drawing.Graphs[number], err = d.level(g, name, g.Root.Items, true); err != nil {
 			return nil, err

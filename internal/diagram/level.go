@@ -74,7 +74,7 @@ func (l *level) outputs() {
 
 // end returns the box of an input or an output of the graph.
 func (l *level) end(kind string, v *graph.Value) *Box {
-	b := &Box{Kind: kind, Title: shown(v.Name, 40), Name: shown(v.Name, 200), Doc: shown(v.Doc, 400)}
+	b := &Box{Kind: kind, Title: outline.Shown(v.Name, 40), Name: outline.Shown(v.Name, 200), Doc: outline.Shown(v.Doc, 400)}
 	if p := l.port(v.Name); p.Type != "" {
 		b.Lines, b.Outputs = []string{p.Type}, []Port{{Name: p.Name, Type: p.Type}}
 	}
@@ -90,7 +90,7 @@ func (l *level) item(it outline.Item) error {
 	if it.Group == nil {
 		b = l.node(l.g.Nodes[it.Node])
 	} else {
-		inside, err := l.drawer.level(l.g, shown(it.Group.Name, 80), it.Group.Items, false)
+		inside, err := l.drawer.level(l.g, outline.Shown(it.Group.Name, 80), it.Group.Items, false)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (l *level) item(it outline.Item) error {
 
 // node returns the box of a node.
 func (l *level) node(n *outline.Node) *Box {
-	b := &Box{Kind: "node", Title: shown(n.Op, 40), Op: shown(n.OpName(), 120), Name: shown(n.Label(), 200), Doc: shown(n.Doc, 400)}
+	b := &Box{Kind: "node", Title: outline.Shown(n.Op, 40), Op: outline.Shown(n.OpName(), 120), Name: outline.Shown(n.Label(), 200), Doc: outline.Shown(n.Doc, 400)}
 	switch {
 	case len(n.Bodies) > 0:
 		b.Kind = "body"
@@ -123,7 +123,7 @@ func (l *level) node(n *outline.Node) *Box {
 	}
 	for _, a := range n.Attrs {
 		if a.Subgraphs() == nil {
-			b.Attrs = append(b.Attrs, Pair{shown(a.Name, 80), attrText(a)})
+			b.Attrs = append(b.Attrs, Pair{outline.Shown(a.Name, 80), outline.AttrText(a)})
 		}
 	}
 	for i, name := range n.Inputs {
@@ -136,7 +136,7 @@ func (l *level) node(n *outline.Node) *Box {
 
 // group returns the box of a group, and adds its contents to the drawing.
 func (l *level) group(g *outline.Group, inside *Graph) *Box {
-	b := &Box{Kind: "group", Title: shown(g.Name, 60), Times: g.Times, Inside: len(l.drawing.Graphs)}
+	b := &Box{Kind: "group", Title: outline.Shown(g.Name, 60), Times: g.Times, Inside: len(l.drawing.Graphs)}
 	l.drawing.Graphs = append(l.drawing.Graphs, inside)
 	var sum outline.Totals
 	ops := map[string]int{}
@@ -233,14 +233,14 @@ func (l *level) edge(from, to int, value string) {
 
 // port describes an operand.
 func (l *level) port(name string) Port {
-	p := Port{Name: shown(name, 200)}
+	p := Port{Name: outline.Shown(name, 200)}
 	v := l.g.Type(name)
 	if v == nil || name == "" {
 		return p
 	}
-	p.Type = typeText(v.Type)
+	p.Type = outline.TypeText(v.Type)
 	if v.Const != nil && l.g.IsConstant(name) {
-		p.Value, p.Bytes, p.Weight = beginning(v.Const), v.Const.Size(), l.weight(name, v.Const)
+		p.Value, p.Bytes, p.Weight = outline.Beginning(v.Const), v.Const.Size(), l.weight(name, v.Const)
 	}
 	return p
 }
@@ -261,11 +261,11 @@ func mostly(ops map[string]int) string {
 		}
 		return strings.Compare(a.op, b.op)
 	})
-	parts := make([]string, min(len(list), mostShown))
+	parts := make([]string, min(len(list), outline.MostShown))
 	for i := range parts {
-		parts[i] = fmt.Sprintf("%s %d", shown(list[i].op, 40), list[i].n)
+		parts[i] = fmt.Sprintf("%s %d", outline.Shown(list[i].op, 40), list[i].n)
 	}
-	if len(list) > mostShown {
+	if len(list) > outline.MostShown {
 		parts = append(parts, "…")
 	}
 	return strings.Join(parts, ", ")
@@ -282,4 +282,12 @@ func count(n int, noun string) string {
 func short(x float64) string {
 	const digits = 3
 	return strings.TrimSuffix(humanize.SIWithDigits(x, digits-1, ""), " ")
+}
+
+// summary is a constant in a box: its value if it is a scalar, or its shape.
+func (p Port) summary() string {
+	if !strings.Contains(p.Value, ",") && len(p.Value) < 16 && p.Value != "" {
+		return p.Value
+	}
+	return p.Type
 }

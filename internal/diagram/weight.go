@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/nacre-ml/nacre/internal/outline"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -40,7 +41,7 @@ func (d *drawer) weight(name string, t *tensor.Tensor) *int {
 	if at := tensor.Numbers(t); at != nil && t.Len() > 1 {
 		k := len(d.drawing.Weights)
 		number = &k
-		d.drawing.Weights = append(d.drawing.Weights, distribution(shown(name, 200), t.Len(), at))
+		d.drawing.Weights = append(d.drawing.Weights, distribution(outline.Shown(name, 200), t.Len(), at))
 	}
 	d.weights[t] = number
 	return number

@@ -104,8 +104,9 @@ func (f *folder) fold(nodes []int, depth int) ([]Item, error) {
 
 // groupOf returns a group of items. A group whose only item is a group takes its place.
 func groupOf(name string, items []Item) *Group {
-	if len(items) == 1 && items[0].Group != nil && items[0].Group.Times == 0 {
-		return &Group{Name: name + "/" + items[0].Group.Name, Items: items[0].Group.Items}
+	if len(items) == 1 && items[0].Group != nil {
+		only := items[0].Group
+		return &Group{Name: name + "/" + only.Name, Times: only.Times, Items: only.Items}
 	}
 	return &Group{Name: name, Items: items}
 }

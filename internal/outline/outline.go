@@ -23,7 +23,9 @@ type Outline struct {
 // Graph is a graph with the nodes in an order in which they can run.
 type Graph struct {
 	*graph.Graph
-	Name  string // of a function, or the node and the attribute that hold the graph; empty for the main one
+	// Path is empty for the main graph. For the graph of a node it is NODE.ATTRIBUTE of each node
+	// around it, outermost first, with " > " between them, as in a profile; for a function its name.
+	Path  string
 	Nodes []*Node
 	Root  *Group // all nodes that are no constants
 
@@ -106,8 +108,8 @@ type function struct {
 }
 
 // graph adds a graph and returns its number.
-func (b *builder) graph(name string, g *graph.Graph, outer *Graph) (int, error) {
-	out := &Graph{Graph: g, Name: name, outer: outer, types: map[string]*op.Value{}, constants: map[string]bool{},
+func (b *builder) graph(path string, g *graph.Graph, outer *Graph) (int, error) {
+	out := &Graph{Graph: g, Path: path, outer: outer, types: map[string]*op.Value{}, constants: map[string]bool{},
 		makers: map[string]int{}, users: map[string][]int{}, inputs: map[string]bool{}, outputs: map[string]bool{}}
 	number := len(b.out.Graphs)
 	b.out.Graphs = append(b.out.Graphs, out)
@@ -181,7 +183,11 @@ func (b *builder) node(g *Graph, i int, n *graph.Node) error {
 func (b *builder) bodies(g *Graph, n *Node) error {
 	for _, a := range n.Attrs {
 		for _, body := range a.Subgraphs() {
-			number, err := b.graph(n.Label()+" · "+a.Name, body, g)
+			path := n.Label() + "." + a.Name
+			if g.Path != "" {
+				path = g.Path + " > " + path
+			}
+			number, err := b.graph(path, body, g)
 			if err != nil {
 				return err
 			}
