@@ -101,7 +101,7 @@ nacre run model.onnx --input image=cat.jpg`,
 		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
 		bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
-		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
+		bounded(benchCommand()), bounded(profileCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
 		webCommand(), manCommand(), versionCommand(),
 	)
 	addCompletions(root)

@@ -98,7 +98,7 @@ function heat(c, view, box) {
   const ms = view.time(box);
   if (!ms) return;
   c.fillStyle = view.colours.accent;
-  c.globalAlpha = 0.65 * Math.sqrt(Math.min(1, ms / view.longest));
+  c.globalAlpha = 0.5 * Math.sqrt(Math.min(1, ms / view.longest));
   c.fill();
   c.globalAlpha = 1;
 }
@@ -136,7 +136,7 @@ function paintBox(c, view, p) {
   c.font = `600 13px ${view.font}`;
   c.fillText(b.inside ? `▸ ${b.title}` : b.title, p.x, y + 15.5, p.w - 12);
   if (scale < 0.45 || !b.lines) return;
-  c.fillStyle = col.soft;
+  c.fillStyle = view.time(b) ? col.ink : col.soft;
   c.font = `11px ${view.font}`;
   b.lines.forEach((text, i) => c.fillText(text, p.x, y + 33 + 16 * i, p.w - 12));
 }
