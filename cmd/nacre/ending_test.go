@@ -43,6 +43,9 @@ func TestFullOutput(t *testing.T) {
 		{"conformance", cases, "--run", "^right$"},
 		{"conformance", cases, "--list"},
 		{"bench", digits, "--count", "1"},
+		{"profile", digits, "--count", "1"},
+		{"inspect", digits, "--nodes"},
+		{"inspect", digits, "--layers"},
 		{"demo"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(args, " "), folder, "DIR"), func(t *testing.T) {

@@ -56,7 +56,7 @@ func readTrace(path string) ([]diagram.Step, error) {
 	steps := make([]diagram.Step, len(events))
 	for i, e := range events {
 		ms := e.Dur / 1000
-		steps[i] = diagram.Step{Node: e.Name, Within: e.Args["within"], Op: e.Args["op"], How: e.Args["how"], MS: &ms}
+		steps[i] = diagram.StepOf(e.Name, e.Args["within"], e.Args["op"], e.Args["how"], &ms)
 	}
 	return steps, nil
 }
@@ -65,7 +65,7 @@ func readTrace(path string) ([]diagram.Step, error) {
 func anyOf(steps []diagram.Step, m *graph.Model) bool {
 	names := map[string]bool{}
 	for _, n := range m.Graph.Nodes {
-		names[n.Label()] = true
+		names[diagram.StepOf(n.Label(), "", "", "", nil).Node] = true
 	}
 	for _, s := range steps {
 		if s.Within == "" && names[s.Node] {
@@ -96,7 +96,7 @@ func (f *inspectFlags) planned(ctx context.Context, m *nacre.Model) (_ []diagram
 	}
 	var steps []diagram.Step
 	for _, step := range p.Steps() {
-		steps = append(steps, diagram.Step{Node: step.Node, Op: step.Op, How: step.How})
+		steps = append(steps, diagram.StepOf(step.Node, "", step.Op, step.How, nil))
 	}
 	return steps, nil
 }

@@ -122,6 +122,8 @@ func TestShownNames(t *testing.T) {
 	calls := [][]string{
 		{"inspect", model}, {"inspect", model, "--json"}, {"inspect", model, "--values", "2"}, {"inspect", model, "--style", "hydronnx"},
 		{"inspect", wide}, {"inspect", tensors}, {"inspect", tensors, "--json"}, {"inspect", model, "--style", hostile("")},
+		{"inspect", model, "--nodes"}, {"inspect", model, "--layers"}, {"inspect", unknown, "--nodes", "--json"},
+		{"inspect", model, "--html", out, "--plan"}, {"profile", model, "--count", "1", "--html", out}, {"profile", unknown},
 		{"verify", model}, {"verify", wide}, {"verify", unknown}, {"verify", three}, {"verify", tensors}, {"verify", input},
 		{"run", model}, {"run", model, given}, {"run", model, given, "--json"}, {"run", model, given, "--out", out},
 		{"run", model, "--input", hostile("none") + "=" + input}, {"run", model, "--input", hostile("none")}, {"run", three, given},

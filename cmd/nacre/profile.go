@@ -173,7 +173,7 @@ func (p *printedProfile) add(ctx context.Context, m *graph.Model, prof *nacre.Pr
 	main.Root.Find(func(within []*outline.Group, node int) {
 		names := []string{}
 		for _, g := range within {
-			names = append(names, g.Name)
+			names = append(names, outline.Shown(g.Name, 80))
 		}
 		layers[main.Nodes[node].Label()] = names
 	})
@@ -191,7 +191,7 @@ func (p *printedProfile) add(ctx context.Context, m *graph.Model, prof *nacre.Pr
 		layer, ok := layers[s.Node]
 		switch {
 		case s.Within != "": // steps in a graph follow the step of its node
-			layer = append(slices.Clone(last), s.Within)
+			layer = append(slices.Clone(last), outline.Shown(s.Within, 80))
 		case !ok:
 			layer = shared(last, next[i])
 		default:

@@ -95,6 +95,12 @@ type Step struct {
 	MS     *float64 `json:"ms,omitempty"` // nil for a plan
 }
 
+// StepOf returns a step with the names that boxes of a drawing have. The time is nil for a plan.
+func StepOf(node, within, op, how string, ms *float64) Step {
+	return Step{Node: outline.Shown(node, 200), Within: outline.Shown(within, 2000), Op: outline.Shown(op, 120),
+		How: outline.Shown(how, 400), MS: ms}
+}
+
 // Draw draws a model. If ctx is done, it returns the error of ctx.
 func Draw(ctx context.Context, m *graph.Model) (*Drawing, error) {
 	o, err := outline.Of(ctx, m, outline.Options{})

@@ -119,7 +119,7 @@ func (l *level) node(n *outline.Node) *Box {
 		b.Outputs = append(b.Outputs, l.port(name))
 	}
 	for _, body := range n.Bodies {
-		b.Bodies = append(b.Bodies, Body(body))
+		b.Bodies = append(b.Bodies, Body{outline.Shown(body.Name, 80), body.Graph})
 	}
 	for _, a := range n.Attrs {
 		if a.Subgraphs() == nil {

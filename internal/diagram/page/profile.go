@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/nacre-ml/nacre/internal/diagram"
 )
@@ -45,16 +46,19 @@ var profilePage = template.Must(template.New("profile").Parse(profileLayout))
 // WriteProfile writes a page of one file that shows where the time of a run went, and a drawing of the
 // model. It sets the drawing's steps.
 func WriteProfile(w io.Writer, title string, p *Profile, d *diagram.Drawing) error {
+	steps := slices.Clone(p.Steps)
 	d.Steps = nil
-	for _, s := range p.Steps {
-		ms := s.Time
-		d.Steps = append(d.Steps, diagram.Step{Node: s.Node, Within: s.Within, Op: s.Op, How: s.How, MS: &ms})
+	for i := range steps {
+		s := &steps[i]
+		shown := diagram.StepOf(s.Node, s.Within, s.Op, s.How, &s.Time)
+		s.Node, s.Within, s.Op, s.How = shown.Node, shown.Within, shown.Op, shown.How
+		d.Steps = append(d.Steps, shown)
 	}
 	drawing, err := json.Marshal(d) // without <, > and &
 	if err != nil {
 		return err
 	}
-	profile, err := json.Marshal(p)
+	profile, err := json.Marshal(Profile{Facts: p.Facts, Steps: steps})
 	if err != nil {
 		return err
 	}

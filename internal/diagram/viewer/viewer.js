@@ -254,7 +254,7 @@ export class Viewer {
     for (const e of this.entries) if (e.root === this.number && e.box.inside) all ? this.open.add(e.box) : this.open.delete(e.box);
     this.arrange();
     this.select(null);
-    this.fit();
+    this.begin();
   }
 
   enter(number) {
