@@ -125,6 +125,12 @@ speech/phonemes/internal/japanese :
 speech/phonemes/internal/train   : speech/phonemes/internal/letters
 speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/japanese speech/phonemes/internal/spoken
 examples/device          : . runtime/vulkan
+examples/forest          : .
+examples/hello           : .
+examples/images          : .
+examples/operator        : . runtime/op runtime/op/standard runtime/tensor
+examples/static          : . bindings/wazero cmd
+examples/voice           : . speech
 scripts/sbom             :
 `
 

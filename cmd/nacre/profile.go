@@ -42,8 +42,8 @@ and axes that the model leaves open have extent 1 unless --dim says otherwise, a
 
 With --html it also writes a page for any browser, without a network: bars, a time line, a
 table of all steps to sort and search, and the graph with the time of its nodes.`,
-		Example: `  nacre profile model.onnx --dim batch=8
-  nacre profile model.onnx --input image=cat.jpg --html profile.html`,
+		Example: `nacre profile model.onnx --dim batch=8
+nacre profile model.onnx --input image=cat.jpg --html profile.html`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
@@ -90,7 +90,7 @@ func (f *profileFlags) run(ctx context.Context, path string, stdout io.Writer) (
 	if err != nil {
 		return err
 	}
-	inputs, err := (&benchFlags{input: f.input}).inputs(ctx, s, e)
+	inputs, err := f.input.orRandom(ctx, s, e, f.session.seed)
 	if err != nil {
 		return err
 	}
