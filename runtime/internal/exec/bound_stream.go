@@ -261,9 +261,10 @@ func (b *Bound) look() error {
 	return nil
 }
 
-// fits reports whether the states have room for the rows that the next run leaves.
+// fits reports whether the states have room for the rows that the next run leaves, and the room that
+// the plan was made for: other runs of the stream may have made it larger.
 func (s *boundStream) fits(pl *plan.Plan) bool {
-	for _, h := range s.stream.states {
+	for i, h := range s.stream.states {
 		if h.shape == nil {
 			return false
 		}
@@ -271,7 +272,7 @@ func (s *boundStream) fits(pl *plan.Plan) bool {
 			continue
 		}
 		if n, ok := pl.Slots[h.out].Extent(h.axis, s.stream.lookup); !ok || n > h.rows ||
-			!h.inRoom(pl.Slots[h.in].Layout == device.Offloaded) {
+			h.rows != pl.Lengths.States[i].Room || !h.inRoom(pl.Slots[h.in].Layout == device.Offloaded) {
 			return false
 		}
 	}
