@@ -11,13 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// Tokens yields the tokens that follow a prompt, up to an error or the end.
+// Tokens yields the tokens that follow a prompt, up to an error or the end. The last token says why
+// the text ended.
 func (g *Generator) Tokens(ctx context.Context, prompt []int32, s Sampling) iter.Seq2[Token, error] {
 	return g.Batch(ctx, [][]int32{prompt}, s)
 }
 
 // Text yields the text that follows a prompt, up to an error or the end. Pieces are whole
-// characters. The prompt's special tokens are the ones in its text and the ones that the tokenizer
+// characters, and the last one says why the text ended. The prompt's special tokens are the ones in its text and the ones that the tokenizer
 // puts around it.
 func (g *Generator) Text(ctx context.Context, prompt string, s Sampling) iter.Seq2[Piece, error] {
 	return g.BatchText(ctx, []string{prompt}, s)
@@ -25,7 +26,8 @@ func (g *Generator) Text(ctx context.Context, prompt string, s Sampling) iter.Se
 
 // Batch yields the tokens that follow several prompts of any lengths. They come in rounds: each
 // round has the next token of every prompt that has one, in the order of the prompts, so the order
-// does not depend on time. Batch ends after the first error.
+// does not depend on time. The last token of each prompt says why its text ended. Batch ends after
+// the first error.
 //
 // Each prompt has a stream of its own, and as many streams run at once as there are CPUs. The
 // tokens of a prompt do not depend on the other prompts. Its random numbers depend on the seed and
@@ -122,7 +124,7 @@ func (g *Generator) forks(ctx context.Context, prompt []int32, n int, s Sampling
 func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if len(s.Stop) > 0 {
-			yield(Token{}, errorf(nacre.ErrOption, "Sampling.Stop is for methods that give text; StopIDs are for tokens"))
+			yield(Token{}, errStopText)
 			return
 		}
 		list, err := opened(open)
@@ -131,9 +133,7 @@ func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) 
 			yield(Token{}, err)
 			return
 		}
-		rounds(ctx, list, (*Sequence).Next, func(q *Sequence, r result[int32]) bool {
-			return !r.more && r.err == nil || yield(Token{q.index, r.value}, r.err)
-		})
+		rounds(ctx, list, (*Sequence).step, yield)
 	}
 }
 
@@ -142,6 +142,8 @@ func opened(open func() ([]*Sequence, error)) (list []*Sequence, err error) {
 	defer guard.At("").End(&err)
 	return open()
 }
+
+var errStopText = errorf(nacre.ErrOption, "Sampling.Stop is for methods that give text; StopIDs are for tokens")
 
 var errNoTokenizer = errorf(nacre.ErrOption, "text needs a tokenizer; set Options.Tokenizer")
 
@@ -158,8 +160,8 @@ func (g *Generator) texts(ctx context.Context, open func() ([]*Sequence, error))
 			yield(Piece{}, err)
 			return
 		}
-		rounds(ctx, list, (*Sequence).piece, func(q *Sequence, r result[string]) bool {
-			return r.value == "" && r.err == nil || yield(Piece{q.index, r.value}, r.err)
+		rounds(ctx, list, (*Sequence).piece, func(p Piece, err error) bool {
+			return p.Text == "" && p.Reason == NotEnded && err == nil || yield(p, err)
 		})
 	}
 }
@@ -173,27 +175,27 @@ func closeAll(list []*Sequence) {
 // result is the result of a step of a sequence.
 type result[T any] struct {
 	value T
-	more  bool
 	err   error
 }
 
 // rounds runs a step of each sequence per round, and passes the results to take in order. It stops
 // if all have ended, one fails, or take returns false.
-func rounds[T any](ctx context.Context, list []*Sequence, step func(*Sequence, context.Context) (T, bool, error), take func(*Sequence, result[T]) bool) {
+func rounds[T any](
+	ctx context.Context, list []*Sequence, step func(*Sequence, context.Context) (T, error), take func(T, error) bool,
+) {
 	live := append([]*Sequence(nil), list...)
 	results := make([]result[T], len(live))
 	for len(live) > 0 {
 		each(len(live), func(i int) {
-			value, more, err := step(live[i], ctx)
-			results[i] = result[T]{value, more, err}
+			value, err := step(live[i], ctx)
+			results[i] = result[T]{value, err}
 		})
 		n := 0
 		for i, q := range live {
-			r := results[i]
-			if !take(q, r) || r.err != nil {
+			if r := results[i]; !take(r.value, r.err) || r.err != nil {
 				return
 			}
-			if r.more {
+			if q.end == NotEnded {
 				live[n] = q
 				n++
 			} else {

@@ -16,20 +16,60 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// collect returns the tokens of each index.
+// collect returns the tokens of each index, without stop tokens. The last token of each must say why
+// it ended, and no other.
 func collect(t testing.TB, n int, seq iter.Seq2[generate.Token, error]) [][]int32 {
 	t.Helper()
-	out := make([][]int32, n)
+	out, ended := make([][]int32, n), make([]generate.Reason, n)
 	for token, err := range seq {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[token.Index] = append(out[token.Index], token.ID)
+		if ended[token.Index] != generate.NotEnded {
+			t.Errorf("a token follows %v", ended[token.Index])
+		}
+		if ended[token.Index] = token.Reason; token.Reason != generate.StopID {
+			out[token.Index] = append(out[token.Index], token.ID)
+		}
+	}
+	if i := slices.Index(ended, generate.NotEnded); i >= 0 {
+		t.Errorf("the last token of %d does not say why it ended", i)
 	}
 	return out
 }
 
 func one(t testing.TB, seq iter.Seq2[generate.Token, error]) []int32 { return collect(t, 1, seq)[0] }
+
+// logitsAfter returns the logits that follow tokens, by a run of the session on all of them.
+func logitsAfter(t testing.TB, s *nacre.Session, tokens []int32) []float32 {
+	t.Helper()
+	ids := make([]int64, len(tokens))
+	ones, places := make([]int64, len(tokens)), make([]int64, len(tokens))
+	for i, id := range tokens {
+		ids[i], ones[i], places[i] = int64(id), 1, int64(i)
+	}
+	inputs := map[string]*nacre.Tensor{}
+	for _, in := range s.Inputs() {
+		data := map[string][]int64{"input_ids": ids, "attention_mask": ones, "position_ids": places}[in.Name]
+		x, err := nacre.NewTensor(data, 1, len(data))
+		if strings.HasPrefix(in.Name, "past") {
+			x, err = nacre.Zeros(in.DType, 1, in.Shape[1].Size, 0, in.Shape[3].Size)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs[in.Name] = x
+	}
+	out, err := s.Run(context.Background(), inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, err := nacre.Float32s(out[s.Outputs()[0].Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logits[len(logits)-out[s.Outputs()[0].Name].Shape()[2]:]
+}
 
 // naive continues a prompt greedily by runs of the session on all tokens, or on the last window
 // ones.
@@ -41,33 +81,8 @@ func naive(t testing.TB, s *nacre.Session, prompt []int32, n, window int) []int3
 		if window > 0 && len(list) > window {
 			seen = list[len(list)-window:]
 		}
-		ids := make([]int64, len(seen))
-		ones, places := make([]int64, len(seen)), make([]int64, len(seen))
-		for i, id := range seen {
-			ids[i], ones[i], places[i] = int64(id), 1, int64(i)
-		}
-		inputs := map[string]*nacre.Tensor{}
-		for _, in := range s.Inputs() {
-			data := map[string][]int64{"input_ids": ids, "attention_mask": ones, "position_ids": places}[in.Name]
-			x, err := nacre.NewTensor(data, 1, len(data))
-			if strings.HasPrefix(in.Name, "past") {
-				x, err = nacre.Zeros(in.DType, 1, in.Shape[1].Size, 0, in.Shape[3].Size)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			inputs[in.Name] = x
-		}
-		out, err := s.Run(context.Background(), inputs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits, err := nacre.Float32s(out[s.Outputs()[0].Name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits = logits[len(logits)-out[s.Outputs()[0].Name].Shape()[2]:]
 		best := 0
+		logits := logitsAfter(t, s, seen)
 		for i, x := range logits {
 			if x > logits[best] {
 				best = i

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre"
@@ -79,11 +81,24 @@ type Options struct {
 // Sampling says how tokens are chosen and when generation ends. The zero value is greedy and goes
 // on to a stop, or until the window is full.
 //
-// The logits are changed in this order: penalties, temperature, top-k, top-p, min-p. NaN counts as
-// negative infinity.
+// The logits are changed in this order: bias, penalties, Options.SuppressIDs, Adjust, temperature,
+// top-k, top-p, min-p. NaN counts as negative infinity.
 type Sampling struct {
 	// MaxTokens is the most tokens to generate; 0 for as many as the window has space for.
 	MaxTokens int
+	// Bias is added to the logits of its tokens. Negative infinity forbids a token.
+	Bias map[int32]float32
+	// Adjust, unless nil, may change the logits of the next token, in place and by token. Negative
+	// infinity forbids a token: a grammar forbids all tokens that it does not allow to follow, among
+	// them StopIDs while the text must not end. Prompt and generated are the tokens so far; Adjust
+	// must not change them, and must keep none of the slices. It runs once for each token. Batch,
+	// Continuations and Beams call it from several goroutines, for one sequence each. An error ends
+	// generation.
+	Adjust func(prompt, generated []int32, logits []float32) error
+	// Alternatives is how many of the likeliest tokens Token.Alternatives lists. If it is positive,
+	// Token.LogProb is set, too. Both are of the distribution that the decoder gives: of its logits
+	// before any change.
+	Alternatives int
 	// Temperature divides the logits. At 0 the token of the largest logit is taken, and TopK, TopP
 	// and MinP have no effect.
 	Temperature float64
@@ -129,6 +144,12 @@ func (s Sampling) Validate() error {
 	check(finite(s.RepetitionPenalty) && s.RepetitionPenalty >= 0, "RepetitionPenalty", s.RepetitionPenalty, "positive, or 0 for none")
 	check(finite(s.PresencePenalty), "PresencePenalty", s.PresencePenalty, "finite")
 	check(finite(s.FrequencyPenalty), "FrequencyPenalty", s.FrequencyPenalty, "finite")
+	check(s.Alternatives >= 0, "Alternatives", s.Alternatives, "positive, or 0 for none")
+	for _, id := range slices.Sorted(maps.Keys(s.Bias)) {
+		x := s.Bias[id]
+		check(id >= 0, "a token of Bias", id, "0 or more")
+		check(x <= math.MaxFloat32, fmt.Sprintf("Bias of token %d", id), x, "finite or negative infinity")
+	}
 	for _, stop := range s.Stop {
 		check(stop != "" && utf8.ValidString(stop), "a stop text", fmt.Sprintf("%q", stop), "UTF-8 and not empty")
 	}

@@ -2,8 +2,11 @@ package generate
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/nacre-ml/nacre"
 )
 
 // sampler chooses tokens from logits.
@@ -13,9 +16,11 @@ type sampler struct {
 	random      *rand.Rand
 	suppressed  []int32 // tokens that are never chosen
 
+	prompt, generated []int32 // for Adjust; empty without it
+
 	seen   []int32   // tokens that penalties change, each once
 	counts []count   // by token; empty without penalties
-	scores []float32 // logits with penalties and without suppressed tokens
+	scores []float32 // logits that were changed
 	order  []float32 // logits that top-k moves
 	kept   []candidate
 	moved  []candidate
@@ -38,6 +43,8 @@ func newSampler(s Sampling, lastOfEqual bool, sequence uint64) *sampler {
 func (s *sampler) fork(sequence uint64) *sampler {
 	f := newSampler(s.Sampling, s.lastOfEqual, sequence)
 	f.suppressed = s.suppressed
+	f.prompt = append(f.prompt, s.prompt...)
+	f.generated = append(f.generated, s.generated...)
 	f.seen = append(f.seen, s.seen...)
 	f.counts = append(f.counts, s.counts...)
 	return f
@@ -47,8 +54,15 @@ func (s *sampler) penalizes() bool {
 	return s.RepetitionPenalty != 1 || s.PresencePenalty != 0 || s.FrequencyPenalty != 0
 }
 
-// see counts a token for the penalties.
+// see takes a token that Adjust is given and that penalties count.
 func (s *sampler) see(token int32, generated bool) {
+	switch {
+	case s.Adjust == nil:
+	case generated:
+		s.generated = append(s.generated, token)
+	default:
+		s.prompt = append(s.prompt, token)
+	}
 	if !s.penalizes() {
 		return
 	}
@@ -69,7 +83,10 @@ var errNoToken = errors.New("every logit is NaN or negative infinity, so no toke
 
 // choose returns a token.
 func (s *sampler) choose(logits []float32) (int32, error) {
-	logits = s.penalized(logits)
+	logits, err := s.adjusted(logits)
+	if err != nil {
+		return 0, err
+	}
 	best := s.largest(logits)
 	if best < 0 {
 		return 0, errNoToken
@@ -81,18 +98,40 @@ func (s *sampler) choose(logits []float32) (int32, error) {
 	return s.draw(), nil
 }
 
-// penalized returns logits with the penalties, and with negative infinity for suppressed tokens. If
-// there are any, the slice is the sampler's.
-func (s *sampler) penalized(logits []float32) []float32 {
-	if !s.penalizes() && len(s.suppressed) == 0 {
-		return logits
+// adjusted returns logits with the bias and the penalties, with negative infinity for suppressed
+// tokens, and as Adjust changes them. If any of these is there, the slice is the sampler's.
+func (s *sampler) adjusted(logits []float32) ([]float32, error) {
+	if len(s.Bias) == 0 && !s.penalizes() && len(s.suppressed) == 0 && s.Adjust == nil {
+		return logits, nil
 	}
 	s.scores = append(s.scores[:0], logits...)
-	for _, id := range s.seen {
+	for id, x := range s.Bias {
 		if int(id) >= len(s.scores) {
+			return nil, errorf(nacre.ErrOption, "Sampling.Bias has token %d; the decoder has tokens 0 to %d", id, len(s.scores)-1)
+		}
+		s.scores[id] += x
+	}
+	s.penalize(s.scores)
+	for _, id := range s.suppressed {
+		if id >= 0 && int(id) < len(s.scores) {
+			s.scores[id] = float32(math.Inf(-1))
+		}
+	}
+	if s.Adjust != nil {
+		if err := s.Adjust(s.prompt, s.generated, s.scores); err != nil {
+			return nil, fmt.Errorf("Sampling.Adjust: %w", err)
+		}
+	}
+	return s.scores, nil
+}
+
+// penalize applies the penalties to logits.
+func (s *sampler) penalize(logits []float32) {
+	for _, id := range s.seen {
+		if int(id) >= len(logits) {
 			continue
 		}
-		x := float64(s.scores[id])
+		x := float64(logits[id])
 		if x < 0 {
 			x *= s.RepetitionPenalty
 		} else {
@@ -101,14 +140,8 @@ func (s *sampler) penalized(logits []float32) []float32 {
 		if n := s.counts[id].generated; n > 0 {
 			x -= s.PresencePenalty + float64(n)*s.FrequencyPenalty
 		}
-		s.scores[id] = float32(x)
+		logits[id] = float32(x)
 	}
-	for _, id := range s.suppressed {
-		if id >= 0 && int(id) < len(s.scores) {
-			s.scores[id] = float32(math.Inf(-1))
-		}
-	}
-	return s.scores
 }
 
 // largest returns the token of the largest logit. If none is above negative infinity, it returns
@@ -126,7 +159,7 @@ func (s *sampler) largest(logits []float32) int32 {
 // keep sets kept to the candidates that top-k, min-p and top-p keep, in ascending order of tokens.
 // Most is the largest logit.
 func (s *sampler) keep(logits []float32, most float32) {
-	cut := s.cut(logits)
+	cut := s.cut(logits, s.TopK)
 	s.kept = s.kept[:0]
 	total := 0.0
 	for i, x := range logits {
@@ -157,10 +190,11 @@ func (s *sampler) keep(logits []float32, most float32) {
 	s.kept = s.kept[:n]
 }
 
-// cut returns the smallest logit that top-k keeps.
-func (s *sampler) cut(logits []float32) float32 {
+// cut returns the smallest of the k largest logits; negative infinity if k is 0 or there are no
+// more than k.
+func (s *sampler) cut(logits []float32, k int) float32 {
 	none := float32(math.Inf(-1))
-	if s.TopK == 0 || s.TopK >= len(logits) {
+	if k == 0 || k >= len(logits) {
 		return none
 	}
 	s.order = s.order[:0]
@@ -169,10 +203,10 @@ func (s *sampler) cut(logits []float32) float32 {
 			s.order = append(s.order, x)
 		}
 	}
-	if s.TopK >= len(s.order) {
+	if k >= len(s.order) {
 		return none
 	}
-	return kthLargest(s.order, s.TopK)
+	return kthLargest(s.order, k)
 }
 
 // draw returns a candidate by chance.

@@ -204,8 +204,9 @@ func TestPenalties(t *testing.T) {
 	}
 	s.see(4, true)
 	logits := []float32{4, 4, 4, -4, -4}
-	if got, want := s.penalized(logits), []float32{2, 2 - 0.5 - 0.75, 4, -4, -8 - 0.5 - 0.25}; !slices.Equal(got, want) {
-		t.Errorf("logits %v, want %v", got, want)
+	want := []float32{2, 2 - 0.5 - 0.75, 4, -4, -8 - 0.5 - 0.25}
+	if got, err := s.adjusted(logits); !slices.Equal(got, want) || err != nil {
+		t.Errorf("logits %v, want %v; %v", got, want, err)
 	}
 	if !slices.Equal(logits, []float32{4, 4, 4, -4, -4}) {
 		t.Errorf("the logits themselves became %v", logits)

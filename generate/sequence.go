@@ -2,45 +2,14 @@ package generate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/guard"
 )
-
-// Reason says why a sequence ended.
-type Reason int
-
-// The reasons.
-const (
-	NotEnded  Reason = iota
-	StopID           // the decoder gave a token that ends a text
-	StopText         // a stop text was complete
-	MaxTokens        // as many tokens were generated as Sampling allows
-	Window           // the window is full
-)
-
-func (r Reason) String() string {
-	if r < 0 || int(r) >= len(reasons) {
-		return fmt.Sprintf("Reason(%d)", int(r))
-	}
-	return reasons[r]
-}
-
-var reasons = []string{"not ended", "stop token", "stop text", "max tokens", "window full"}
-
-// Token is a generated token.
-type Token struct {
-	Index int // of the prompt or of the continuation
-	ID    int32
-}
-
-// Piece is generated text: whole characters, never empty.
-type Piece struct {
-	Index int // of the prompt or of the continuation
-	Text  string
-}
 
 // Sequence is a prompt and the tokens that follow it. It holds the states of the decoder until
 // Close. The methods of a Sequence may be called from one goroutine at a time.
@@ -55,6 +24,8 @@ type Sequence struct {
 	logits    []float32
 	computed  int // how many tokens the logits follow
 	end       Reason
+	last      Token
+	unheard   []Token // tokens that no piece has yet
 }
 
 // Start computes a prompt and returns the sequence that begins with it. The error is ErrPrompt,
@@ -85,16 +56,24 @@ func (g *Generator) begin(ctx context.Context, prompt []int32, s Sampling, index
 	if err != nil {
 		return nil, err
 	}
-	q := &Sequence{generator: g, runner: r, sampler: newSampler(s, g.options.LastOfEqual, uint64(index)), index: index, prompt: len(prompt)}
-	q.sampler.suppressed = g.options.SuppressIDs
+	q := &Sequence{generator: g, runner: r, index: index}
 	q.tokens = append(make([]int32, 0, g.room(len(prompt), s.MaxTokens)), prompt...)
-	for _, id := range prompt {
+	q.prompted(s)
+	return q, nil
+}
+
+// prompted makes all tokens the prompt of what follows.
+func (q *Sequence) prompted(s Sampling) {
+	o := &q.generator.options
+	q.sampler = newSampler(s, o.LastOfEqual, uint64(q.index))
+	q.sampler.suppressed = o.SuppressIDs
+	for _, id := range q.tokens {
 		q.sampler.see(id, false)
 	}
-	if t := g.options.Tokenizer; t != nil {
-		q.texts = newTexts(t, s.Stop, prompt)
+	if o.Tokenizer != nil {
+		q.texts = newTexts(o.Tokenizer, s.Stop, q.tokens)
 	}
-	return q, nil
+	q.prompt, q.end, q.unheard = len(q.tokens), NotEnded, nil
 }
 
 // compute computes the logits that follow the last token.
@@ -111,6 +90,10 @@ func (q *Sequence) compute(ctx context.Context) error {
 		q.runner.clear()
 	}
 	logits, err := q.runner.compute(ctx, tokens)
+	if errors.Is(err, nacre.ErrState) { // a run that its context ended has left them half changed
+		q.runner.clear()
+		logits, err = q.runner.compute(ctx, tokens)
+	}
 	if err != nil {
 		return err
 	}
@@ -125,84 +108,115 @@ func (q *Sequence) Next(ctx context.Context) (_ int32, _ bool, err error) {
 	if !q.made() {
 		return 0, false, errNotMade
 	}
-	g := q.generator
-	switch n := len(q.tokens) - q.prompt; {
-	case q.end != NotEnded:
+	if q.end != NotEnded {
 		return 0, false, nil
-	case q.sampler.MaxTokens > 0 && n >= q.sampler.MaxTokens:
-		q.end = MaxTokens
-		return 0, false, nil
-	case g.options.Window > 0 && !g.options.Slide && len(q.tokens) > g.options.Window:
-		return q.full()
 	}
-	if err := q.compute(ctx); err != nil {
+	t, err := q.step(ctx)
+	if err != nil || t.Reason == StopID {
 		return 0, false, err
 	}
-	id, err := q.sampler.choose(q.logits)
-	if err != nil {
-		return 0, false, fmt.Errorf("%s: token %d: %w", g.decoder.file, len(q.tokens), err)
+	return t.ID, true, nil
+}
+
+// step returns the next token of a sequence that has not ended.
+func (q *Sequence) step(ctx context.Context) (t Token, err error) {
+	defer guard.At(q.file()).End(&err)
+	t = Token{Index: q.index}
+	if q.full() {
+		return t, q.fullError()
 	}
-	if slices.Contains(q.sampler.StopIDs, id) {
+	if err := q.compute(ctx); err != nil {
+		return t, err
+	}
+	if t.ID, err = q.sampler.choose(q.logits); err != nil {
+		return t, fmt.Errorf("%s: token %d: %w", q.generator.decoder.file, len(q.tokens), err)
+	}
+	if q.sampler.Alternatives > 0 {
+		q.sampler.measure(&t, q.logits)
+	}
+	if slices.Contains(q.sampler.StopIDs, t.ID) {
 		q.end = StopID
-		return 0, false, nil
+	} else {
+		q.add(t.ID)
 	}
+	t.Reason = q.end
+	q.last = t
+	return t, nil
+}
+
+// add adds a generated token. If it is the last that Sampling or the window allows, the sequence
+// ends.
+func (q *Sequence) add(id int32) {
 	q.tokens = append(q.tokens, id)
 	q.sampler.see(id, true)
-	return id, true, nil
-}
-
-// full ends a sequence with no space in the window for its last token.
-func (q *Sequence) full() (int32, bool, error) {
-	if q.sampler.MaxTokens == 0 {
+	switch most := q.sampler.MaxTokens; {
+	case most > 0 && len(q.tokens)-q.prompt >= most:
+		q.end = MaxTokens
+	case most == 0 && q.full():
 		q.end = Window
-		return 0, false, nil
 	}
-	return 0, false, errorf(ErrWindow, "%s: the window of %d tokens is full after a prompt of %d and %d of the %d tokens that Sampling.MaxTokens asks for",
-		q.generator.decoder.file, q.generator.options.Window, q.prompt, len(q.tokens)-q.prompt, q.sampler.MaxTokens)
 }
 
-// piece returns the next text, which may be empty. At the end it returns false.
-func (q *Sequence) piece(ctx context.Context) (_ string, _ bool, err error) {
+// full reports whether the window has no space for the last token.
+func (q *Sequence) full() bool {
+	o := &q.generator.options
+	return o.Window > 0 && !o.Slide && len(q.tokens) > o.Window
+}
+
+func (q *Sequence) fullError() error {
+	const text = "%s: the window of %d tokens is full after a prompt of %d and %d of the %d tokens that " +
+		"Sampling.MaxTokens asks for"
+	g := q.generator
+	return errorf(ErrWindow, text, g.decoder.file, g.options.Window, q.prompt, len(q.tokens)-q.prompt, q.sampler.MaxTokens)
+}
+
+// piece returns the next piece of a sequence that has not ended. Its text may be empty.
+func (q *Sequence) piece(ctx context.Context) (p Piece, err error) {
 	defer guard.At(q.file()).End(&err)
-	id, ok, err := q.Next(ctx)
+	p = Piece{Index: q.index}
+	t, err := q.step(ctx)
 	if err != nil {
-		return "", false, err
+		return p, err
 	}
-	if !ok {
-		return q.texts.flush(), false, nil
+	if t.Reason != StopID {
+		var stopped bool
+		if p.Text, stopped, err = q.texts.push(t.ID); err != nil {
+			return p, err
+		}
+		if stopped {
+			q.end = StopText
+			t.Reason, q.last.Reason = StopText, StopText
+		}
 	}
-	text, stopped, err := q.texts.push(id)
-	if err != nil {
-		return "", false, err
+	if q.end != NotEnded && q.end != StopText {
+		p.Text += q.texts.flush()
 	}
-	if stopped {
-		q.end = StopText
+	q.unheard = append(q.unheard, t)
+	if p.Reason = q.end; p.Text != "" || p.Reason != NotEnded {
+		p.Tokens, q.unheard = q.unheard, nil
 	}
-	return text, !stopped, nil
+	return p, nil
 }
 
-// Tokens yields the tokens that follow, up to an error or the end.
+// Tokens yields the tokens that follow, up to an error or the end. The last token says why the
+// sequence ended.
 func (q *Sequence) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if !q.made() {
 			yield(Token{}, errNotMade)
 			return
 		}
-		for {
-			id, ok, err := q.Next(ctx)
-			if err != nil {
-				yield(Token{Index: q.index}, err)
-				return
-			}
-			if !ok || !yield(Token{q.index, id}, nil) {
+		for q.end == NotEnded {
+			t, err := q.step(ctx)
+			if !yield(t, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// Text yields the text that follows, up to an error or the end. Pieces are whole characters.
-// Without a tokenizer the error is nacre.ErrOption.
+// Text yields the text that follows, up to an error or the end. Pieces are whole characters. The
+// last piece says why the sequence ended. Without a tokenizer the error is nacre.ErrOption.
 func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		switch {
@@ -213,14 +227,9 @@ func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 			yield(Piece{Index: q.index}, errNoTokenizer)
 			return
 		}
-		for more := true; more; {
-			var text string
-			var err error
-			if text, more, err = q.piece(ctx); err != nil {
-				yield(Piece{Index: q.index}, err)
-				return
-			}
-			if text != "" && !yield(Piece{q.index, text}, nil) {
+		for q.end == NotEnded {
+			p, err := q.piece(ctx)
+			if (err != nil || p.Text != "" || p.Reason != NotEnded) && !yield(p, err) || err != nil {
 				return
 			}
 		}
@@ -241,7 +250,7 @@ func (q *Sequence) Fork(index int) (_ *Sequence, err error) {
 	f := *q
 	f.runner, f.index, f.sampler = r, index, q.sampler.fork(uint64(index))
 	f.tokens = append(make([]int32, 0, cap(q.tokens)), q.tokens...)
-	f.logits = slices.Clone(q.logits)
+	f.logits, f.unheard = slices.Clone(q.logits), slices.Clone(q.unheard)
 	if q.texts != nil {
 		f.texts = q.texts.fork()
 	}
@@ -256,7 +265,16 @@ func (q *Sequence) IDs() []int32 {
 	return slices.Clone(q.tokens)
 }
 
-// Generated returns how many tokens follow the prompt.
+// Last returns the token that Next chose last, with the probabilities that Sampling.Alternatives asks
+// for; the zero Token before the first.
+func (q *Sequence) Last() Token {
+	if !q.made() {
+		return Token{}
+	}
+	return q.last
+}
+
+// Generated returns how many tokens follow the prompt, or what Append added last.
 func (q *Sequence) Generated() int {
 	if !q.made() {
 		return 0
