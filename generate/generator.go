@@ -68,9 +68,16 @@ func (g *Generator) check(prompt []int32, s *Sampling) error {
 	case s.MaxTokens == 0 && (o.Window == 0 || o.Slide) && len(o.StopIDs)+len(s.StopIDs)+len(s.Stop) == 0:
 		return errorf(nacre.ErrOption, "%s: generation has no end; set Sampling.MaxTokens or a stop", file)
 	}
+	return g.checkIDs(prompt)
+}
+
+// checkIDs checks that the vocabulary has the tokens of a prompt.
+func (g *Generator) checkIDs(prompt []int32) error {
+	d := g.decoder
 	for i, id := range prompt {
-		if id < 0 || g.decoder.vocab > 0 && int(id) >= g.decoder.vocab {
-			return errorf(ErrPrompt, "%s: token %d of the prompt is %d; the vocabulary has %s", file, i, id, g.decoder.vocabulary())
+		if id < 0 || d.vocab > 0 && int(id) >= d.vocab {
+			const text = "%s: token %d of the prompt is %d; the vocabulary has %s"
+			return errorf(ErrPrompt, text, d.file, i, id, d.vocabulary())
 		}
 	}
 	return nil

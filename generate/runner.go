@@ -171,6 +171,21 @@ func (r *runner) clear() {
 	r.done = 0
 }
 
+// cut has the states hold less than the first n tokens, so that the next run computes the last of
+// them at least. States that cannot be cut are emptied.
+func (r *runner) cut(n int) {
+	if r.done < n {
+		return
+	}
+	r.unbind()
+	rotated := r.first > 0 && r.done >= r.first && n < r.first
+	if rotated || r.stream.Truncate(n-1) != nil {
+		r.clear()
+		return
+	}
+	r.done = n - 1
+}
+
 // fork returns a runner with a copy of the states.
 func (r *runner) fork() (*runner, error) {
 	f := &runner{decoder: r.decoder, chunk: r.chunk, first: r.first, done: r.done, noStep: r.noStep}
