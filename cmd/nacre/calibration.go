@@ -28,7 +28,7 @@ func (f *quantizeFlags) runs(ctx context.Context, m *nacre.Model, in string) (qu
 	if err != nil {
 		return nil, err
 	}
-	g := generateFlags{tokenizer: f.tokenizer}
+	g := decoderFlags{tokenizer: f.tokenizer}
 	t, err := g.loadTokenizer(ctx, m, in)
 	switch {
 	case err != nil:

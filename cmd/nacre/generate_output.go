@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // writer prints generated tokens and text.
 type writer struct {
 	stdout, stderr io.Writer
-	json           bool // one line for each continuation
-	text           bool // there is a tokenizer
-	start          time.Time
+	json           bool                 // one line for each continuation
+	text           *tokenizer.Tokenizer // nil if there is none
+	probabilities  []tokenProbability   // of the current continuation, if they are asked for
+	start          time.Time            // of the command
 }
 
 // continuation is one line of --json.
@@ -25,6 +27,16 @@ type continuation struct {
 	Text   *string `json:"text,omitempty"`
 	Tokens []int32 `json:"tokens"`
 	Reason string  `json:"reason"`
+	// LogProbs are those of Tokens, with --logprobs.
+	LogProbs []tokenProbability `json:"logprobs,omitempty"`
+}
+
+// tokenProbability is a token with the logarithm of its probability.
+type tokenProbability struct {
+	ID           int32              `json:"id"`
+	Token        string             `json:"token,omitempty"` // as the vocabulary has it
+	LogProb      float64            `json:"logprob"`
+	Alternatives []tokenProbability `json:"alternatives,omitempty"` // the likeliest first
 }
 
 // all computes the prompt and prints count continuations. A signal ends the current one, and all
@@ -78,8 +90,8 @@ func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt in
 	}
 	switch {
 	case w.json && (err == nil || ctx.Err() != nil):
-		c := continuation{Index: index, Tokens: tokens, Reason: reason}
-		if w.text {
+		c := continuation{Index: index, Tokens: tokens, Reason: reason, LogProbs: w.probabilities}
+		if w.text != nil {
 			c.Text = &text
 		}
 		if err := json.NewEncoder(&printable.Writer{W: w.stdout, JSON: true}).Encode(c); err != nil {
@@ -98,6 +110,7 @@ func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt in
 // text, even with an error. A terminal gets text with escapes, any other writer gets it unchanged.
 func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, error) {
 	var text []byte
+	w.probabilities = nil
 	to := w.stdout
 	if !terminal(to) {
 		to = asIs(to)
@@ -109,11 +122,12 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 		_, err := io.WriteString(to, s)
 		return err
 	}
-	if w.text {
+	if w.text != nil {
 		for piece, err := range q.Text(ctx) {
 			if err != nil {
 				return string(text), err
 			}
+			w.measure(piece.Tokens...)
 			if err := show(piece.Text); err != nil {
 				return string(text), err
 			}
@@ -125,12 +139,37 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 		if err != nil {
 			return string(text), err
 		}
+		if token.Reason == generate.StopID {
+			break
+		}
+		w.measure(token)
 		if err := show(fmt.Sprint(between, token.ID)); err != nil {
 			return string(text), err
 		}
 		between = ","
 	}
 	return string(text), nil
+}
+
+// measure adds the probabilities of tokens, if they are asked for.
+func (w *writer) measure(tokens ...generate.Token) {
+	named := func(id int32, p float64) tokenProbability {
+		word := ""
+		if w.text != nil {
+			word, _ = w.text.Token(id)
+		}
+		return tokenProbability{ID: id, Token: word, LogProb: p}
+	}
+	for _, t := range tokens {
+		if len(t.Alternatives) == 0 || t.Reason == generate.StopID {
+			continue
+		}
+		p := named(t.ID, t.LogProb)
+		for _, a := range t.Alternatives {
+			p.Alternatives = append(p.Alternatives, named(a.ID, a.LogProb))
+		}
+		w.probabilities = append(w.probabilities, p)
+	}
 }
 
 // speed returns a number of tokens, their time, and tokens per second. Some systems' clocks do not

@@ -80,15 +80,23 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 	if f.messages == "" {
 		return nil, nil
 	}
-	var list []struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.messages, err)
+	return messagesOf([]byte(text), f.messages)
+}
+
+// message is a message of a chat in a file.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// messagesOf returns the messages in the data of a file.
+func messagesOf(data []byte, file string) ([]tokenizer.Message, error) {
+	var list []message
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no messages; a chat has one at least", f.messages)
+		return nil, fmt.Errorf("%s: no messages; a chat has one at least", file)
 	}
 	messages := make([]tokenizer.Message, len(list))
 	for i, m := range list {
@@ -99,7 +107,7 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 
 // loadTokenizer loads the tokenizer of --tokenizer, else the one in the metadata of a GGUF file, or
 // the one in the folder of any other. It returns nil if there is none.
-func (f *generateFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
+func (f *decoderFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
 		return tokenizerFor(ctx, m, f.tokenizer)
 	}

@@ -157,6 +157,36 @@ func TestGenerateSampling(t *testing.T) {
 	}
 }
 
+// TestGenerateLogProbs prints the probabilities of tokens and of alternatives, with a tokenizer and
+// without.
+func TestGenerateLogProbs(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
+	for _, with := range []string{dir, filepath.Join(dir, "model.onnx"), decoderFolder(t, nil)} {
+		args := []string{"generate", with, "--tokens", "97,98", "--max-tokens", "30", "--json"}
+		_, plain, _ := call(args...)
+		code, out, stderr := call(append(args, "--logprobs", "3", "--count", "2")...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		var c continuation
+		if err := json.Unmarshal([]byte(lines[0]), &c); err != nil || code != exitDone || len(lines) != 2 {
+			t.Fatalf("exit %d: %q, %v; %s", code, out, err, stderr)
+		}
+		if len(c.LogProbs) != 30 || len(c.Tokens) != 30 {
+			t.Fatalf("%d tokens and %d probabilities", len(c.Tokens), len(c.LogProbs))
+		}
+		for i, p := range c.LogProbs {
+			a := p.Alternatives
+			if p.ID != c.Tokens[i] || len(a) != 3 || a[0].ID != p.ID || a[0].LogProb != p.LogProb || !(p.LogProb < 0) ||
+				a[1].LogProb > a[0].LogProb || a[2].LogProb > a[1].LogProb || (p.Token == "") != (c.Text == nil) {
+				t.Errorf("token %d is %+v", i, p)
+			}
+		}
+		c.LogProbs = nil
+		if text, err := json.Marshal(c); err != nil || collapse(string(text)) != collapse(strings.TrimSpace(plain)) {
+			t.Errorf("%s, want %s; %v", text, plain, err)
+		}
+	}
+}
+
 // TestGenerateStop ends text at a stop.
 func TestGenerateStop(t *testing.T) {
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
@@ -187,6 +217,8 @@ func TestGenerateRefused(t *testing.T) {
 		{[]string{dir, "--tokens", "1,x"}, exitUsage, `"x" is no number of a token`},
 		{[]string{dir, "--tokens", "1", "--count", "0"}, exitUsage, "--count 0"},
 		{[]string{dir, "--tokens", "1", "--top-p", "2"}, exitUsage, "TopP is 2"},
+		{[]string{dir, "--tokens", "1", "--logprobs", "2"}, exitUsage, "--json prints the log probabilities"},
+		{[]string{dir, "--tokens", "1", "--logprobs", "-2", "--json"}, exitUsage, "--logprobs -2"},
 		{[]string{dir, "--tokens", "1", "--window", "-1"}, exitUsage, "--window -1"},
 		{[]string{dir, "--tokens", "1", "--greedy", "--temperature", "1"}, exitUsage, "greedy temperature"},
 		{[]string{dir, "--tokens", "1", "--stop", "x"}, exitUsage, "--stop needs a tokenizer"},
