@@ -98,7 +98,7 @@ nacre run model.onnx --input image=cat.jpg`,
 	}
 	root.SetHelpFunc(help)
 	root.AddCommand(
-		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
+		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(chatCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),
 		bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
 		bounded(benchCommand()), bounded(profileCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
