@@ -31,9 +31,22 @@
 // ErrWindow. When the window is full, generation ends. If Sampling.MaxTokens asked for more, it
 // ends with ErrWindow. With Options.Slide it goes on with the last tokens alone.
 //
+// # Chats
+//
+// A sequence that has ended goes on: Sequence.Append adds the next message of a chat and computes
+// it alone, and Sequence.Truncate goes back to an earlier token. What follows is as for a new
+// sequence with all the tokens.
+//
+// # Choosing tokens
+//
+// Sampling has the usual choices. Sampling.Adjust is a function that may change the logits of each
+// token, and so can make all texts follow a grammar. Sampling.Alternatives asks for log
+// probabilities. The last Token or Piece of a text says why it ended.
+//
 // # Several texts at once
 //
 // Batch and BatchText continue several prompts, Continuations and ContinuationsText one prompt
-// several times. Sequence has the single steps: Start computes a prompt, Next returns a token, and
-// Fork copies a sequence without computing it again.
+// several times. Generator.Beams searches for the likeliest continuations. Sequence has the single
+// steps: Start computes a prompt, Next returns a token, and Fork copies a sequence without
+// computing it again.
 package generate
