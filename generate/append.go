@@ -37,18 +37,21 @@ func (q *Sequence) Append(ctx context.Context, ids []int32) (err error) {
 // Truncate keeps the first n tokens, at least one. As after Append, the sequence goes on as one that
 // starts with them. The states keep these tokens too, except the last, which the next run computes
 // again; a network with states that cannot go back computes all. If n is out of range, the error is
-// nacre.ErrOption.
+// nacre.ErrOption; if the window has no space for n tokens, it is ErrWindow.
 func (q *Sequence) Truncate(n int) (err error) {
 	defer guard.At(q.file()).End(&err)
 	if !q.made() {
 		return errNotMade
 	}
-	g := q.generator
-	if n < 1 || n > len(q.tokens) {
-		return errorf(nacre.ErrOption, "%s: the sequence has %d tokens, and cannot be cut to %d", g.decoder.file, len(q.tokens), n)
+	file, o := q.file(), &q.generator.options
+	switch {
+	case n < 1 || n > len(q.tokens):
+		return errorf(nacre.ErrOption, "%s: the sequence has %d tokens, and cannot be cut to %d", file, len(q.tokens), n)
+	case o.Window > 0 && !o.Slide && n > o.Window:
+		return errorf(ErrWindow, "%s: %d tokens do not fit in the window of %d", file, n, o.Window)
 	}
 	if n < len(q.tokens) {
-		if o := &g.options; o.Slide && len(q.tokens) > o.Window {
+		if o.Slide && len(q.tokens) > o.Window {
 			q.runner.clear()
 		} else {
 			q.runner.cut(n)

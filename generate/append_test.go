@@ -159,6 +159,9 @@ func TestAppendRefused(t *testing.T) {
 	if got, ok, err := q.Next(ctx); got != want || !ok || err != nil {
 		t.Errorf("then token %d, want %d; %v", got, want, err)
 	}
+	if err := q.Truncate(9); !errors.Is(err, generate.ErrWindow) || !strings.Contains(err.Error(), "9 tokens do not fit in the window of 8") {
+		t.Errorf("cut to more than the window: %v", err)
+	}
 }
 
 // TestTruncate cuts sequences at every place and goes on from there.

@@ -25,7 +25,8 @@ import (
 // are, and the third shortens earlier answers.
 var chatTemplates = []string{
 	"{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
-	"{{ messages | length }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
+	"{{ messages | length }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}" +
+		"{% if add_generation_prompt %}<assistant>{% endif %}",
 	"{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}...{% else %}{{ m.content }}{% endif %}{% endfor %}" +
 		"{% if add_generation_prompt %}<assistant>{% endif %}",
 }
@@ -74,7 +75,8 @@ func TestChat(t *testing.T) {
 			out, diagnostics, err := talk(stdin, append([]string{dir, "--system", "be brief"}, flags...)...)
 			testenv.Need(t, err)
 			list := savedChat(t, file)
-			if len(list) != 1+2*len(said) || list[0] != (message{"system", "be brief"}) || !strings.Contains(diagnostics, "9 messages saved to "+file) {
+			if len(list) != 1+2*len(said) || list[0] != (message{"system", "be brief"}) ||
+				!strings.Contains(diagnostics, "9 messages saved to "+file) {
 				t.Fatalf("template %d, %q: chat %q; %s", i, flags, list, diagnostics)
 			}
 			var all string
@@ -107,7 +109,8 @@ func TestChatCommands(t *testing.T) {
 	if out, _, err := talk("  Hi \r\n/reset\nHi\n", ten...); err != nil || out != first+first {
 		t.Errorf("after a reset %q, want %q twice; %v", out, first, err)
 	}
-	if _, stderr, err := talk("/help\n", ten...); err != nil || !strings.Contains(stderr, "/save FILE") || !strings.Contains(stderr, "//TEXT") {
+	if _, stderr, err := talk("/help\n", ten...); err != nil || !strings.Contains(stderr, "/save FILE") ||
+		!strings.Contains(stderr, "//TEXT") {
 		t.Errorf("help: %q, %v", stderr, err)
 	}
 	file := filepath.Join(t.TempDir(), "chat.json")
@@ -140,7 +143,8 @@ func TestChatCommands(t *testing.T) {
 			t.Errorf("%q, %q: %q, %q, %v; want %q", tt.stdin, tt.args, out, stderr, err, tt.text)
 		}
 	}
-	if out, stderr, err := talk("Hi\n", dir, "--window", "30"); err != nil || len(out) == 0 || !strings.Contains(stderr, "ended by window full") {
+	if out, stderr, err := talk("Hi\n", dir, "--window", "30"); err != nil || len(out) == 0 ||
+		!strings.Contains(stderr, "ended by window full") {
 		t.Errorf("up to the window: %q, %q, %v", out, stderr, err)
 	}
 }
