@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/nacre-ml/nacre/internal/output"
@@ -34,9 +35,9 @@ func chatCommands() []chatCommandRow {
 func chatHelp() string {
 	var b strings.Builder
 	for _, row := range chatCommands() {
-		fmt.Fprintf(&b, "  %-12s %s\n", strings.TrimSpace(row.name+" "+row.argument), row.about)
+		printable.Fprintf(&b, "  %-12s %s\n", strings.TrimSpace(row.name+" "+row.argument), row.about)
 	}
-	fmt.Fprintf(&b, "  %-12s %s\n", "//TEXT", "say /TEXT")
+	printable.Fprintf(&b, "  %-12s %s\n", "//TEXT", "say /TEXT")
 	return b.String()
 }
 
@@ -57,7 +58,7 @@ func (c *chat) command(line string) error {
 }
 
 func (c *chat) help(string) error {
-	_, err := fmt.Fprint(c.stderr, chatHelp())
+	_, err := io.WriteString(c.stderr, chatHelp())
 	return err
 }
 

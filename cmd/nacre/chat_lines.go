@@ -93,7 +93,7 @@ func (e *editor) next() (string, error) {
 	}
 	line, err := e.terminal.ReadLine()
 	if errors.Is(err, io.EOF) {
-		fmt.Fprint(e.shown, "\r\n")
+		_, _ = io.WriteString(e.shown, "\r\n")
 		if e.keys.interrupt {
 			err = signalError{os.Interrupt}
 		}

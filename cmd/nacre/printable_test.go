@@ -141,6 +141,7 @@ func TestShownNames(t *testing.T) {
 		{"conformance", cases}, {"conformance", cases, "--list"}, {"conformance", hostile("none")},
 		{"generate", chat, "--chat", "--prompt", "Hi"}, {"generate", broken, "--prompt", "Hi"}, {"generate", model, "--tokens", "1"},
 		{"generate", hostile("none"), "--tokens", "1"},
+		{"chat", model}, {"chat", broken}, {"chat", chat, "--messages", hostile("none")}, {"chat", hostile("none")},
 		{"speak", hostile("text"), "--voice", hostile("none"), "-o", out}, {"speak", hostile("text"), "--voice", voices + "tiny.onnx", "-o", out, "--phonemes"},
 		{"man", input}, {"web", hostile("none")}, {"web", dir, "--voices", hostile("none")},
 		{"devices"}, {"formats"}, {"demo"}, {"version"}, {hostile("command")},
