@@ -34,15 +34,14 @@ they come, all else to standard error. At a terminal lines can be edited, and th
 keys bring earlier ones back. The answers are those of nacre generate --messages on the
 whole chat; what the chat says again is not computed again.
 
-A line that begins with a slash is a command:
+A line that begins with a slash is a command: ` + chatSummary() + `.
 
-` + chatHelp() + `
 SIGINT (^C) stops an answer; the chat goes on with what was said of it. At the prompt,
 or again while the answer has not stopped, it ends the command, as SIGTERM always does.
 An error ends the command, too, unless a person can read it at the terminal.`,
 		Example: `nacre chat qwen3.gguf
 nacre chat llama/ --system "Answer in one sentence." --temperature 0.7 --top-p 0.9
-  printf '%s\n' "Name a river." "In which country?" | nacre chat gemma/ --max-tokens 40
+nacre chat gemma/ --max-tokens 40 < questions.txt
 nacre chat qwen3/ --messages saved.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

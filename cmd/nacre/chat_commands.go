@@ -41,6 +41,15 @@ func chatHelp() string {
 	return b.String()
 }
 
+// chatSummary names the commands of a chat in a sentence.
+func chatSummary() string {
+	var list []string
+	for _, row := range chatCommands() {
+		list = append(list, strings.TrimSpace(row.name+" "+row.argument)+" ("+row.about+")")
+	}
+	return strings.Join(append(list, "//TEXT (say /TEXT)"), ", ")
+}
+
 // command runs the command in a line.
 func (c *chat) command(line string) error {
 	name, argument, _ := strings.Cut(line, " ")
