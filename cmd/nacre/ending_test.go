@@ -32,6 +32,7 @@ func TestFullOutput(t *testing.T) {
 	cases := filepath.Join(folder, "cases")
 	for _, args := range [][]string{
 		{"--help"},
+		{"--version"},
 		{"version"},
 		{"formats"},
 		{"devices"},

@@ -96,6 +96,7 @@ nacre run model.onnx --input image=cat.jpg`,
 		DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("nacre {{.Version}}\n")
 	root.SetHelpFunc(help)
 	root.AddCommand(
 		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(chatCommand()), bounded(speakCommand()), bounded(heapBounded(inspectCommand())),

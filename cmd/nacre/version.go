@@ -1,11 +1,12 @@
 package main
 
 import (
+	"fmt"
 	goruntime "runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
@@ -17,26 +18,13 @@ func versionCommand() *cobra.Command {
 nacre version | cut -d' ' -f2`,
 		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			printable.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS,
-				goruntime.GOARCH)
+			printable.Fprintf(cmd.OutOrStdout(), "nacre %s\n", builtAs())
 			return nil
 		},
 	}
 }
 
-// version returns the module's version, or the commit that the program was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return "devel"
+// builtAs returns the version of the module, of Go and of the system that the program is for.
+func builtAs() string {
+	return fmt.Sprintf("%s (%s %s/%s)", nacre.Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 }
