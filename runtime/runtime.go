@@ -177,6 +177,22 @@ func (p *Program) LastRows(ctx context.Context, outputs []int) (*Program, error)
 	return last, err
 }
 
+// Items returns, by output, the axis along which items of a batch are apart, or -1 if the output is the
+// same for every item. Inputs lists the axis of items by the names of inputs that have one. The error
+// is graph.ErrOption, with the node, if the program may mix items.
+func (p *Program) Items(ctx context.Context, inputs map[string]int) ([]int, error) {
+	o, isa, err := p.options.complete(p.model)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := device.Watch(ctx, p.device)
+	if err != nil {
+		return nil, err
+	}
+	defer stop.End()
+	return optimize.Items(p.model, inputs, o.rewriting(ctx, p.model, isa, stop.Flag()))
+}
+
 // releaseUnused gives back the memory of weights that the rewritten graph no longer has.
 func releaseUnused(source, rewritten *graph.Graph) {
 	kept := map[*tensor.Tensor]bool{}

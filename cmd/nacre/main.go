@@ -87,8 +87,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // rootCommand returns the command with all commands below it.
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "nacre",
-		Short: "Nacre runs neural networks natively",
+		Use:     "nacre",
+		Short:   "Nacre runs neural networks natively",
+		Version: builtAs(),
 		Example: `nacre demo
 nacre run model.onnx --input image=cat.jpg`,
 		SilenceUsage:      true,

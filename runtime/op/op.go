@@ -105,6 +105,9 @@ type Row struct {
 	// Rowwise tells which inputs are read row by row, for operators that are not Elementwise; nil
 	// for none.
 	Rowwise Rowwise
+	// Items tells how a node keeps the items of a batch apart, for operators that are not
+	// Elementwise; nil if it may mix them.
+	Items Items
 	// Work returns the multiplications and additions of a run with operands of the given shapes, nil
 	// for those left out. It is nil for operators other than convolutions, products and recurrent
 	// layers.
@@ -127,6 +130,19 @@ type Row struct {
 // returns nil if the node mixes matrix rows. Inputs left out are nil; rank is the number of axes of
 // output 0, at least 2.
 type Rowwise func(n *graph.Node, in []*Value, rank int) []int
+
+// Items returns, for every output of a node, the axis along which the items of a batch are apart, or
+// nil if the node mixes items. Input at holds the axis of every input, or Shared or Sized. The extent
+// of such an axis is a multiple of the number of items: it consists of equal parts, one for each item
+// in order. An element in part i of an output depends on elements in part i of inputs and on shared
+// inputs, and not on the number of items. Inputs left out are nil, and Shared.
+type Items func(n *graph.Node, in []*Value, at []int, out []*Value) []int
+
+// The values of Items for inputs without an axis of items.
+const (
+	Shared = -1 // the input is the same, whatever the batch
+	Sized  = -2 // the input depends on the number of items alone
+)
 
 // Value describes an operand before it is computed.
 type Value struct {

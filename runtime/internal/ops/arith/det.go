@@ -205,6 +205,6 @@ func swapRows(m []float64, n, a, b int) {
 
 var detRows = []op.Row{
 	{Name: "Det", Since: []int{11, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1},
-		Types: op.Floats, New: newDet},
+		Types: op.Floats, Items: itemsOfMatrix, New: newDet},
 	{Domain: kit.Microsoft, Name: "Inverse", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newInverse},
 }

@@ -53,5 +53,5 @@ func (o *Einsum) Axes(operands []graph.Dims) (names [][]rune, out []rune, extent
 }
 
 var einsumRows = []op.Row{
-	{Name: "Einsum", Since: []int{12}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: einsumDerivative, New: newEinsum},
+	{Name: "Einsum", Since: []int{12}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: einsumDerivative, Items: itemsOfEinsum, New: newEinsum},
 }

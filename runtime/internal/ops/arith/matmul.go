@@ -93,7 +93,7 @@ var (
 	productTypes = op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32,
 		tensor.U64}
 	matmulRows = []op.Row{
-		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), Work: ProductWork, Derivative: matmulDerivative, New: newMatMul},
-		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Derivative: gemmDerivative, New: newGemm},
+		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), Work: ProductWork, Derivative: matmulDerivative, Items: ItemsOfProduct(0, 1, 0), New: newMatMul},
+		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Derivative: gemmDerivative, Items: itemsOfGemm, New: newGemm},
 	}
 )

@@ -152,10 +152,10 @@ func (o *MatMulBias) Infer(c *op.Infer) error {
 }
 
 var fusedProductRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0), Work: swappedWork, New: newFusedMatMul},
+	{Domain: kit.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0), Work: swappedWork, Items: ItemsOfProduct(0, 1, 0), New: newFusedMatMul},
 	{Domain: kit.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
-	{Domain: kit.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, New: newTransposeMatMul},
-	{Domain: kit.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newFusedGemm},
-	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newWidenedGemm},
-	{Domain: kit.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, New: newMatMulBias},
+	{Domain: kit.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, Items: ItemsOfProduct(0, 1, 0), New: newTransposeMatMul},
+	{Domain: kit.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Items: itemsOfGemm, New: newFusedGemm},
+	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Items: itemsOfGemm, New: newWidenedGemm},
+	{Domain: kit.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, Items: ItemsOfProduct(0, 1, 2), New: newMatMulBias},
 }

@@ -229,14 +229,14 @@ var reduceRows = []op.Row{
 	reduceRow("ReduceSumSquare", nil, 1, 11, 13, 18),
 	reduceRow("ReduceLogSum", nil, 1, 11, 13, 18),
 	reduceRow("ReduceLogSumExp", nil, 1, 11, 13, 18),
-	{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, New: newArgReduce(true)},
-	{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, New: newArgReduce(false)},
-	{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCumulate(false)},
-	{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
+	{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, Items: itemsOfArg, New: newArgReduce(true)},
+	{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, Items: itemsOfArg, New: newArgReduce(false)},
+	{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, Items: itemsOfCumulate, New: newCumulate(false)},
+	{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Items: itemsOfCumulate, New: newCumulate(true)},
 }
 
 func reduceRow(name string, more op.Types, since ...int) op.Row {
 	i := slices.IndexFunc(reducers, func(r Reducer) bool { return r.name == name })
 	return op.Row{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more),
-		New: newReduce(&reducers[i])}
+		Items: itemsOfReduce, New: newReduce(&reducers[i])}
 }

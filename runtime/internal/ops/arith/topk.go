@@ -350,5 +350,5 @@ func takeElements[T kit.Integer](dst, src *tensor.Tensor, s kit.AxisView, k int,
 }
 
 var topKRows = []op.Row{
-	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: op.Numeric, Heap: 8, New: newTopK},
+	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: op.Numeric, Heap: 8, Items: kit.ItemsBeside(-1), New: newTopK},
 }

@@ -98,6 +98,6 @@ func (o *DepthToSpace) Copies(c *op.Infer) ([]Copy, error) {
 func (o *DepthToSpace) Run(c *op.Run) error { return runCopies(o, c) }
 
 var blockRows = []op.Row{
-	{Name: "DepthToSpace", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, New: newDepthToSpace},
-	{Name: "SpaceToDepth", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, New: newSpaceToDepth},
+	{Name: "DepthToSpace", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, Items: kit.ItemsFirst(0), New: newDepthToSpace},
+	{Name: "SpaceToDepth", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, Items: kit.ItemsFirst(0), New: newSpaceToDepth},
 }

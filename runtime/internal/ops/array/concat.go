@@ -283,6 +283,6 @@ func (o *Split) parts(c *op.Infer, d graph.Dim) (sizes graph.Dims, err error) {
 func (o *Split) Run(c *op.Run) error { return runCopies(o, c) }
 
 var concatRows = []op.Row{
-	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Rowwise: kit.RowsAlongLast(0), New: newConcat},
-	{Name: "Split", Since: []int{1, 2, 11, 13, 18}, In: [2]int{1, 2}, Out: [2]int{1, op.Any}, Rowwise: kit.RowsAlongLast(0, 0), New: newSplit},
+	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Rowwise: kit.RowsAlongLast(0), Items: itemsOfConcat, New: newConcat},
+	{Name: "Split", Since: []int{1, 2, 11, 13, 18}, In: [2]int{1, 2}, Out: [2]int{1, op.Any}, Rowwise: kit.RowsAlongLast(0, 0), Items: itemsOfSplit, New: newSplit},
 }

@@ -122,5 +122,5 @@ func (o *ConstantOfShape) Run(c *op.Run) error { return runCopies(o, c) }
 
 var constantRows = []op.Row{
 	{Name: "Constant", Since: []int{1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Flat: true, New: newConstant},
-	{Name: "ConstantOfShape", Since: []int{9, 20, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.I64}, Generates: true, Flat: true, New: newConstantOfShape},
+	{Name: "ConstantOfShape", Since: []int{9, 20, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.I64}, Generates: true, Flat: true, Items: itemsOfSize, New: newConstantOfShape},
 }

@@ -72,5 +72,5 @@ func (o *Expand) Copies(c *op.Infer) ([]Copy, error) {
 func (o *Expand) Run(c *op.Run) error { return runCopies(o, c) }
 
 var expandRows = []op.Row{
-	{Name: "Expand", Since: []int{8, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Derivative: expandDerivative, Selects: true, New: newExpand},
+	{Name: "Expand", Since: []int{8, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Derivative: expandDerivative, Selects: true, Items: itemsOfExpand, New: newExpand},
 }

@@ -110,5 +110,5 @@ func (o *Gather) Run(c *op.Run) error {
 }
 
 var gatherRows = []op.Row{
-	{Name: "Gather", Since: []int{1, 11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, Blocks: true, New: newGather},
+	{Name: "Gather", Since: []int{1, 11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, Blocks: true, Items: itemsOfGather, New: newGather},
 }

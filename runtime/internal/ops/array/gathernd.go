@@ -175,7 +175,7 @@ func (o *GatherND) Run(c *op.Run) error {
 }
 
 var elementRows = []op.Row{
-	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, New: newGatherElements},
-	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: newGatherND},
+	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, Items: itemsOfElements(0), New: newGatherElements},
+	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, Items: itemsOfGatherND, New: newGatherND},
 	{Domain: kit.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: kit.AtVersion(11, newGatherND)},
 }

@@ -324,6 +324,6 @@ func (p *padding) walk(a int, src, dst graph.Dim, axes []CopyAxis) {
 }
 
 var padRows = []op.Row{
-	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}, {Since: 18, In: [2]int{2, 4}}}, Out: [2]int{1, 1}, New: newPad},
+	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}, {Since: 18, In: [2]int{2, 4}}}, Out: [2]int{1, 1}, Items: itemsOfPad, New: newPad},
 	{Domain: kit.Microsoft, Name: "Pad", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: kit.AtVersion(13, newPad)},
 }

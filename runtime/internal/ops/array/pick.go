@@ -357,7 +357,7 @@ func (o *OneHot) Run(c *op.Run) error {
 var pickRows = []op.Row{
 	{Name: "Compress", Since: []int{9, 11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, New: newCompress},
 	{Name: "NonZero", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newNonZero},
-	{Name: "OneHot", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 2, Heap: 8, New: newOneHot},
+	{Name: "OneHot", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 2, Heap: 8, Items: itemsOfOneHot, New: newOneHot},
 }
 
 // fillStrided writes the first element of value to every element of dst.

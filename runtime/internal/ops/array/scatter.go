@@ -179,6 +179,6 @@ func reductionOf[T kit.Number](reduce string) func(a, b T) T {
 
 var scatterRows = []op.Row{
 	{Name: "Scatter", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, New: newScatterElements, InPlace: []int{0}},
-	{Name: "ScatterElements", Since: []int{11, 13, 16, 18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, New: newScatterElements, InPlace: []int{0}},
+	{Name: "ScatterElements", Since: []int{11, 13, 16, 18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Items: itemsOfElements(0), New: newScatterElements, InPlace: []int{0}},
 	{Name: "ScatterND", Since: []int{11, 13, 16, 18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Heap: 8, New: newScatterND, InPlace: []int{0}},
 }

@@ -333,11 +333,11 @@ func (Size) Run(c *op.Run) error {
 
 var shapeRows = []op.Row{
 	{Name: "Identity", Since: []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, View: true, Elementwise: true, Derivative: sameDerivative, New: newIdentity},
-	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 5, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newReshape},
-	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newFlatten},
-	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{1, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newSqueeze},
-	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newUnsqueeze},
-	{Domain: kit.Microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, New: newExpandDims},
+	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 5, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, Items: itemsOfView, New: newReshape},
+	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, Items: itemsOfView, New: newFlatten},
+	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{1, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, Items: itemsOfView, New: newSqueeze},
+	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, Items: itemsOfView, New: newUnsqueeze},
+	{Domain: kit.Microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, Items: itemsOfView, New: newExpandDims},
 	{Name: "Shape", Since: []int{1, 13, 15, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Flat: true, New: newShape},
 	{Name: "Size", Since: []int{1, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Flat: true, New: newSize},
 }

@@ -282,5 +282,5 @@ func (o *Slice) given(c *op.Infer, rank int) ([]cut, error) {
 }
 
 var sliceRows = []op.Row{
-	{Name: "Slice", Since: []int{1, 10, 11, 13}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{3, 5}}}, Out: [2]int{1, 1}, Selects: true, New: newSlice},
+	{Name: "Slice", Since: []int{1, 10, 11, 13}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{3, 5}}}, Out: [2]int{1, 1}, Selects: true, Items: itemsOfSlice, New: newSlice},
 }

@@ -141,5 +141,5 @@ func (o *Tile) Copies(c *op.Infer) ([]Copy, error) {
 func (o *Tile) Run(c *op.Run) error { return runCopies(o, c) }
 
 var tileRows = []op.Row{
-	{Name: "Tile", Since: []int{1, 6, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 6, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, Selects: true, New: newTile},
+	{Name: "Tile", Since: []int{1, 6, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 6, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, Selects: true, Items: itemsOfExpand, New: newTile},
 }

@@ -64,5 +64,5 @@ func (o *Transpose) Copies(c *op.Infer) ([]Copy, error) {
 func (o *Transpose) Run(c *op.Run) error { return runCopies(o, c) }
 
 var transposeRows = []op.Row{
-	{Name: "Transpose", Since: []int{1, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Derivative: transposeDerivative, Selects: true, New: newTranspose},
+	{Name: "Transpose", Since: []int{1, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Derivative: transposeDerivative, Selects: true, Items: itemsOfTranspose, New: newTranspose},
 }

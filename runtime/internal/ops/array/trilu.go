@@ -78,6 +78,6 @@ func (o *Trilu) Run(c *op.Run) error {
 }
 
 var triluRows = []op.Row{
-	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
-	{Domain: kit.Microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Items: itemsOfTrilu, New: newTrilu},
+	{Domain: kit.Microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Items: itemsOfTrilu, New: newTrilu},
 }

@@ -197,6 +197,6 @@ func (o *Attention) InFloat64(in []*op.Value) bool {
 }
 
 var attentionRows = []op.Row{
-	{Name: "Attention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, New: newAttention},
-	{Domain: kit.Internal, Name: "ComposedAttention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
+	{Name: "Attention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, Items: itemsOfAttention, New: newAttention},
+	{Domain: kit.Internal, Name: "ComposedAttention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, Items: itemsOfAttention, New: newComposed},
 }

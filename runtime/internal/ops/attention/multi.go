@@ -259,7 +259,7 @@ func checkKeyMask(c *op.Infer, i int, q HeadRows) error {
 }
 
 var multiHeadRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "MultiHeadAttention", Since: []int{1}, In: [2]int{1, 10}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, New: newMultiHead},
-	{Domain: kit.Microsoft, Name: "Attention", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: NewProjectedAttention},
-	{Domain: kit.Microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{7, 16}, Optional: kit.Inputs(1, 2, 3, 4), Out: [2]int{1, 4}, Types: kit.ComputedInF32, New: newGroupQueryAttention},
+	{Domain: kit.Microsoft, Name: "MultiHeadAttention", Since: []int{1}, In: [2]int{1, 10}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, Items: itemsOfMultiHead, New: newMultiHead},
+	{Domain: kit.Microsoft, Name: "Attention", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, Items: itemsOfProjected, New: NewProjectedAttention},
+	{Domain: kit.Microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{7, 16}, Optional: kit.Inputs(1, 2, 3, 4), Out: [2]int{1, 4}, Types: kit.ComputedInF32, Items: itemsOfGrouped, New: newGroupQueryAttention},
 }

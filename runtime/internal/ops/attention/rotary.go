@@ -131,6 +131,6 @@ func OffsetPosition(v *op.Value, offset bool) bool {
 }
 
 var rotaryRows = []op.Row{
-	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, New: newRotary},
-	{Domain: kit.Microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, New: newMicrosoftRotary},
+	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, Items: itemsOfRotary(3, 1, 2), New: newRotary},
+	{Domain: kit.Microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, Items: itemsOfRotary(1, 2, 3), New: newMicrosoftRotary},
 }

@@ -262,7 +262,7 @@ func finishScores[T float32 | float64](o *TreeRegressor, s []T) {
 }
 
 var forestRows = []op.Row{
-	{Domain: domain, Name: "TreeEnsemble", Since: []int{5}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.F16}, New: newTreeEnsemble},
+	{Domain: domain, Name: "TreeEnsemble", Since: []int{5}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.F16}, Items: kit.ItemsOfRows, New: newTreeEnsemble},
 	classifierRow("TreeEnsembleClassifier", []int{1, 3}, newTreeClassifier),
-	{Domain: domain, Name: "TreeEnsembleRegressor", Since: []int{1, 3}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numberTypes, New: newTreeRegressor},
+	{Domain: domain, Name: "TreeEnsembleRegressor", Since: []int{1, 3}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numberTypes, Items: kit.ItemsOfRows, New: newTreeRegressor},
 }

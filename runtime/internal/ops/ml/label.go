@@ -323,5 +323,5 @@ func readDefault(n *op.Node, d tensor.DType) (*tensor.Tensor, error) {
 var labelRows = []op.Row{
 	newRow("CategoryMapper", op.Types{tensor.String, tensor.I64}, newCategoryMapper),
 	{Domain: domain, Name: "LabelEncoder", Since: []int{1, 2, 4}, In: [2]int{1, 1}, Out: [2]int{1, 1},
-		Types: op.Types{tensor.String, tensor.I64, tensor.F32, tensor.I32, tensor.I16, tensor.F64}, New: newLabelEncoder},
+		Types: op.Types{tensor.String, tensor.I64, tensor.F32, tensor.I32, tensor.I16, tensor.F64}, Items: kit.ItemsKept, New: newLabelEncoder},
 }

@@ -2,6 +2,7 @@ package ml
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -165,7 +166,7 @@ func secondIf(yes bool) int {
 // classifierRow returns the row of an operator with labels and scores as outputs.
 func classifierRow(name string, since []int, open func(n *op.Node) (op.Op, error)) op.Row {
 	return op.Row{Domain: domain, Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: numberTypes,
-		New: open}
+		Items: kit.ItemsOfRows, New: open}
 }
 
 var linearRows = []op.Row{

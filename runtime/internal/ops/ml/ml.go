@@ -50,7 +50,7 @@ var numberTypes = op.Types{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 // newRow returns the row of an operator with one input and one output.
 func newRow(name string, types op.Types, open func(n *op.Node) (op.Op, error)) op.Row {
 	return op.Row{Domain: domain, Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types,
-		New: open}
+		Items: kit.ItemsOfRows, New: open}
 }
 
 // rowDims returns the number of samples and features of a matrix, as far as known. A vector is one

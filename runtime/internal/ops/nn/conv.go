@@ -189,6 +189,6 @@ func (o *Conv) Slides(x, w tensor.Shape) ([]kit.Slide, error) {
 }
 
 var convRows = []op.Row{
-	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: ConvWork(1), New: NewConv},
-	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: transposedWork, New: newConvTranspose},
+	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: ConvWork(1), Items: kit.ItemsFirst(0), New: NewConv},
+	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: transposedWork, Items: kit.ItemsFirst(0), New: newConvTranspose},
 }

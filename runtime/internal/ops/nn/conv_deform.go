@@ -119,5 +119,5 @@ func (s *Deformed) check(in []tensor.Shape) error {
 }
 
 var deformRows = []op.Row{
-	{Name: "DeformConv", Since: []int{19, 22}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Floats, New: newDeformConv},
+	{Name: "DeformConv", Since: []int{19, 22}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Floats, Items: kit.ItemsFirst(0, 2, 4), New: newDeformConv},
 }

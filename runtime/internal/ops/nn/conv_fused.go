@@ -31,5 +31,5 @@ func (o *FusedConv) Infer(c *op.Infer) error {
 }
 
 var fusedConvRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Work: ConvWork(1), New: newFusedConv},
+	{Domain: kit.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Work: ConvWork(1), Items: kit.ItemsFirst(0, 3), New: newFusedConv},
 }

@@ -189,5 +189,5 @@ func (g *twister) uniform() float64 {
 }
 
 var dropoutRows = []op.Row{
-	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 12, In: [2]int{1, 3}}}, Out: [2]int{1, 2}, Types: op.Floats, InPlace: []int{0}, Impure: true, New: newDropout},
+	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 12, In: [2]int{1, 3}}}, Out: [2]int{1, 2}, Types: op.Floats, InPlace: []int{0}, Impure: true, Items: itemsOfDropout, New: newDropout},
 }

@@ -347,17 +347,17 @@ func rowsOfNorm(n *graph.Node, in []*op.Value, rank int) []int {
 }
 
 var normRows = []op.Row{
-	{Name: "Softmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, New: newSoftmax(false, false)},
-	{Name: "LogSoftmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, New: newSoftmax(true, false)},
-	{Name: "Hardmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfSoftmax, New: newSoftmax(false, true)},
-	{Name: "LRN", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newLRN},
-	{Name: "LpNormalization", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newLpNorm},
-	{Name: "MeanVarianceNormalization", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newMeanVariance},
-	{Name: "BatchNormalization", Since: []int{1, 6, 7, 9, 14, 15}, In: [2]int{5, 5}, Out: [2]int{1, 5}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newBatchNorm},
-	{Name: "InstanceNormalization", Since: []int{1, 6, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newInstanceNorm},
-	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newGroupNorm},
+	{Name: "Softmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, Items: itemsOfSoftmax, New: newSoftmax(false, false)},
+	{Name: "LogSoftmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, Items: itemsOfSoftmax, New: newSoftmax(true, false)},
+	{Name: "Hardmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfSoftmax, Items: itemsOfSoftmax, New: newSoftmax(false, true)},
+	{Name: "LRN", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0), New: newLRN},
+	{Name: "LpNormalization", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Items: kit.ItemsBeside(-1), New: newLpNorm},
+	{Name: "MeanVarianceNormalization", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: itemsOfMeanVariance, New: newMeanVariance},
+	{Name: "BatchNormalization", Since: []int{1, 6, 7, 9, 14, 15}, In: [2]int{5, 5}, Out: [2]int{1, 5}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Items: kit.ItemsFirstOnly(0), New: newBatchNorm},
+	{Name: "InstanceNormalization", Since: []int{1, 6, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Items: kit.ItemsFirst(0), New: newInstanceNorm},
+	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Items: kit.ItemsFirst(0), New: newGroupNorm},
 	// ONNX Runtime had the operator in the standard's domain before the standard had it, and its
 	// tools write version 1.
-	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, Heap: 24, Rowwise: rowsOfNorm, New: newLayerNorm},
-	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 16, Rowwise: rowsOfNorm, New: newRMSNorm},
+	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, Heap: 24, Rowwise: rowsOfNorm, Items: itemsBefore(-1), New: newLayerNorm},
+	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 16, Rowwise: rowsOfNorm, Items: itemsBefore(-1), New: newRMSNorm},
 }

@@ -130,9 +130,9 @@ func (o *SimplifiedNorm) Run(c *op.Run) error {
 }
 
 var skipNormRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), New: newSkipNorm(true)},
-	{Domain: kit.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), New: newSkipNorm(false)},
+	{Domain: kit.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), Items: itemsOfSkipNorm, New: newSkipNorm(true)},
+	{Domain: kit.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), Items: itemsOfSkipNorm, New: newSkipNorm(false)},
 	// ONNX Runtime has this operator in the standard's domain.
-	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
-	{Domain: kit.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
+	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, Items: itemsBefore(-1), New: newSimplifiedNorm},
+	{Domain: kit.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, Items: itemsBefore(-1), New: newSimplifiedNorm},
 }

@@ -401,10 +401,10 @@ func (o *GlobalPool) Run(c *op.Run) error {
 
 var poolRows = []op.Row{
 	{Name: "MaxPool", Since: []int{1, 8, 10, 11, 12, 22}, In: [2]int{1, 1}, Out: [2]int{1, 2},
-		Types: append(op.Types{tensor.I8, tensor.U8}, op.Floats...), Heap: 8, Selects: true, New: newPool(PoolMax)},
-	{Name: "AveragePool", Since: []int{1, 7, 10, 11, 19, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newPool(PoolAverage)},
-	{Name: "LpPool", Since: []int{1, 2, 11, 18, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newPool(PoolNorm)},
-	{Name: "GlobalMaxPool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Selects: true, New: newGlobalPool(PoolMax)},
-	{Name: "GlobalAveragePool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newGlobalPool(PoolAverage)},
-	{Name: "GlobalLpPool", Since: []int{1, 2, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newGlobalPool(PoolNorm)},
+		Types: append(op.Types{tensor.I8, tensor.U8}, op.Floats...), Heap: 8, Selects: true, Items: kit.ItemsFirstOnly(0), New: newPool(PoolMax)},
+	{Name: "AveragePool", Since: []int{1, 7, 10, 11, 19, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0), New: newPool(PoolAverage)},
+	{Name: "LpPool", Since: []int{1, 2, 11, 18, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0), New: newPool(PoolNorm)},
+	{Name: "GlobalMaxPool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Selects: true, Items: kit.ItemsFirst(0), New: newGlobalPool(PoolMax)},
+	{Name: "GlobalAveragePool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0), New: newGlobalPool(PoolAverage)},
+	{Name: "GlobalLpPool", Since: []int{1, 2, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0), New: newGlobalPool(PoolNorm)},
 }

@@ -167,8 +167,8 @@ func (o *Recurrent) checkSize(steps, batch, hidden graph.Dim) error {
 var (
 	recurrentSince = []int{1, 7, 14, 22}
 	recurrentRows  = []op.Row{
-		{Name: "RNN", Since: recurrentSince, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: op.Floats, Work: RecurrentWork, New: newRNN},
-		{Name: "GRU", Since: []int{1, 3, 7, 14, 22}, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: op.Floats, Work: RecurrentWork, New: newGRU},
-		{Name: "LSTM", Since: recurrentSince, In: [2]int{3, 8}, Out: [2]int{0, 3}, Types: op.Floats, Work: RecurrentWork, New: NewLSTM},
+		{Name: "RNN", Since: recurrentSince, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: op.Floats, Work: RecurrentWork, Items: itemsOfRecurrent, New: newRNN},
+		{Name: "GRU", Since: []int{1, 3, 7, 14, 22}, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: op.Floats, Work: RecurrentWork, Items: itemsOfRecurrent, New: newGRU},
+		{Name: "LSTM", Since: recurrentSince, In: [2]int{3, 8}, Out: [2]int{0, 3}, Types: op.Floats, Work: RecurrentWork, Items: itemsOfRecurrent, New: NewLSTM},
 	}
 )

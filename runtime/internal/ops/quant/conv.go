@@ -211,9 +211,9 @@ func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 }
 
 var convRows = []op.Row{
-	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(1), New: newConvInteger},
-	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
+	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(1), Items: kit.ItemsFirst(0), New: newConvInteger},
+	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), Items: kit.ItemsFirst(0), New: newQLinearConv},
 	{Domain: kit.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
 	{Domain: kit.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: kit.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,
-		InPlace: []int{FusedQLinearConvZ}, Work: nn.ConvWork(3), New: newFusedQLinearConv},
+		InPlace: []int{FusedQLinearConvZ}, Work: nn.ConvWork(3), Items: kit.ItemsFirst(0, FusedQLinearConvZ), New: newFusedQLinearConv},
 }

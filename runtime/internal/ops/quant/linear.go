@@ -221,11 +221,11 @@ func (o *DynamicQuantizeLinear) Infer(c *op.Infer) error {
 
 var linearRows = []op.Row{
 	{Name: "QuantizeLinear", Since: []int{10, 13, 19, 21, 23, 24, 25}, In: [2]int{2, 3}, Out: [2]int{1, 1},
-		Types: op.Types{tensor.F32, tensor.F16, tensor.BF16, tensor.I32}, New: newQuantizeLinear},
+		Types: op.Types{tensor.F32, tensor.F16, tensor.BF16, tensor.I32}, Items: itemsOfLinear, New: newQuantizeLinear},
 	{Name: "DequantizeLinear", Since: []int{10, 13, 19, 21, 23, 24, 25}, In: [2]int{2, 3}, Out: [2]int{1, 1},
-		Types: slices.Concat(allCodes, op.Types{tensor.I32}), New: newDequantizeLinear},
+		Types: slices.Concat(allCodes, op.Types{tensor.I32}), Items: itemsOfLinear, New: newDequantizeLinear},
 	{Name: "DynamicQuantizeLinear", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{3, 3}, Types: op.Types{tensor.F32}, New: newDynamicQuantizeLinear},
-	{Domain: kit.Microsoft, Name: "QuantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F16}, New: newQuantizeLinear},
+	{Domain: kit.Microsoft, Name: "QuantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F16}, Items: itemsOfLinear, New: newQuantizeLinear},
 	{Domain: kit.Microsoft, Name: "DequantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1},
-		Types: slices.Concat(wholeCodes[:6], op.Types{tensor.I32}), New: newDequantizeLinear},
+		Types: slices.Concat(wholeCodes[:6], op.Types{tensor.I32}), Items: itemsOfLinear, New: newDequantizeLinear},
 }

@@ -273,6 +273,6 @@ func codeFloats(c *op.Run, list []float32, t *tensor.Tensor) error {
 }
 
 var matmulRows = []op.Row{
-	{Name: "MatMulInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.ProductWork, New: newMatMulInteger},
-	{Name: "QLinearMatMul", Since: []int{10, 21}, In: [2]int{8, 8}, Out: [2]int{1, 1}, Types: codesOfMatMul, Work: arith.ProductWork, New: newQLinearMatMul},
+	{Name: "MatMulInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.ProductWork, Items: itemsOfCodes(0, 1, []int{2}, []int{3}), New: newMatMulInteger},
+	{Name: "QLinearMatMul", Since: []int{10, 21}, In: [2]int{8, 8}, Out: [2]int{1, 1}, Types: codesOfMatMul, Work: arith.ProductWork, Items: itemsOfCodes(0, 3, []int{1, 2}, []int{4, 5}), New: newQLinearMatMul},
 }

@@ -152,6 +152,6 @@ func lenOf(c *op.Infer, i int) (int, bool) {
 }
 
 var nbitsRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, Rowwise: kit.RowsOf(0), Work: arith.ProductWork, New: newMatMulNBits},
+	{Domain: kit.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, Rowwise: kit.RowsOf(0), Work: arith.ProductWork, Items: kit.ItemsBeside(-1), New: newMatMulNBits},
 	{Domain: kit.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, Work: arith.ProductWork, New: newMatMulBnb4},
 }

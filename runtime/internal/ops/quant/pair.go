@@ -45,7 +45,7 @@ func (o *QLinearPair) Infer(c *op.Infer) error {
 
 var pairRows = []op.Row{
 	{Domain: kit.Microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: kit.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
-		New: newPair(false)},
+		Items: itemsOfPair, New: newPair(false)},
 	{Domain: kit.Microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: kit.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
-		New: newPair(true)},
+		Items: itemsOfPair, New: newPair(true)},
 }

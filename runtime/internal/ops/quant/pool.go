@@ -178,7 +178,7 @@ func (p *BytePooling) IsWhole() bool {
 }
 
 var poolRows = []op.Row{
-	{Domain: kit.Microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
-	{Domain: kit.Microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
-	{Domain: kit.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, Selects: true, New: newNhwcMaxPool},
+	{Domain: kit.Microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, Items: kit.ItemsFirst(0), New: newQLinearAveragePool},
+	{Domain: kit.Microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, Items: kit.ItemsFirst(0), New: newQLinearGlobalAveragePool},
+	{Domain: kit.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, Selects: true, Items: kit.ItemsFirst(0), New: newNhwcMaxPool},
 }

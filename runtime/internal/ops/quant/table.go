@@ -127,9 +127,9 @@ func (o *CodeTable) Infer(c *op.Infer) error {
 }
 
 var tableRows = []op.Row{
-	{Domain: kit.Internal, Name: "CodeTable", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newCodeTable},
-	{Domain: kit.Microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
-	{Domain: kit.Microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
+	{Domain: kit.Internal, Name: "CodeTable", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, Items: kit.ItemsKept, New: newCodeTable},
+	{Domain: kit.Microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, Items: kit.ItemsKept, New: newQLinearSigmoid},
+	{Domain: kit.Microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, Items: kit.ItemsKept, New: newQLinearLeakyRelu},
 	{Domain: kit.Microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, op.Any}, Optional: func(i int) bool { return i > 1 && i%3 == 1 }, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},
 	{Domain: kit.Microsoft, Name: "QLinearWhere", Since: []int{1}, In: [2]int{9, 9}, Out: [2]int{1, 1}, Types: byteTypes, Typed: QLinearWhereX, New: newQLinearWhere},
 }

@@ -380,7 +380,7 @@ func (o *AffineGrid) place(i, n int) float64 {
 }
 
 var gridRows = []op.Row{
-	{Name: "GridSample", Since: []int{16, 20, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, op.Boolean), Heap: 8, New: newGridSample},
-	{Domain: kit.Microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: kit.AtVersion(16, newGridSample)},
+	{Name: "GridSample", Since: []int{16, 20, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, op.Boolean), Heap: 8, Items: kit.ItemsFirst(0, 1), New: newGridSample},
+	{Domain: kit.Microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, Items: kit.ItemsFirst(0, 1), New: kit.AtVersion(16, newGridSample)},
 	{Name: "AffineGrid", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 16, New: newAffineGrid},
 }

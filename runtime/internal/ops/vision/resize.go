@@ -280,8 +280,8 @@ func (o *Resize) extrapolate(out *tensor.Tensor, tables []*Resample) {
 }
 
 var resizeRows = []op.Row{
-	{Name: "Resize", Since: []int{10, 11, 13, 18, 19}, In: [2]int{2, 2}, Later: []op.Arity{{Since: 11, In: [2]int{1, 4}}}, Out: [2]int{1, 1}, Types: resizeTypes, Heap: 16, New: newResize},
-	{Name: "Upsample", Since: []int{1, 7, 9, 10}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 9, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, Types: resizeTypes, Heap: 16, New: newUpsample},
+	{Name: "Resize", Since: []int{10, 11, 13, 18, 19}, In: [2]int{2, 2}, Later: []op.Arity{{Since: 11, In: [2]int{1, 4}}}, Out: [2]int{1, 1}, Types: resizeTypes, Heap: 16, Items: itemsOfResize, New: newResize},
+	{Name: "Upsample", Since: []int{1, 7, 9, 10}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 9, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, Types: resizeTypes, Heap: 16, Items: itemsOfResize, New: newUpsample},
 }
 
 // Interpolation takes only the numbers among them.
