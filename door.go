@@ -51,6 +51,13 @@ func (b *Bound) enter() door {
 	return enter(b.session.model.source.File)
 }
 
+func (b *Batcher) enter() door {
+	if !b.made() {
+		return door{Guard: guard.At(""), none: "NewBatcher"}
+	}
+	return enter(b.s.model.source.File)
+}
+
 func (p *Plan) enter() door {
 	if !p.made() {
 		return door{Guard: guard.At(""), none: "Session.Plan"}
@@ -71,6 +78,7 @@ func (m *Model) made() bool        { return m != nil && m.source != nil }
 func (s *Session) made() bool      { return s != nil && s.model.made() }
 func (s *Stream) made() bool       { return s != nil && s.session.made() }
 func (b *Bound) made() bool        { return b != nil && b.session.made() }
+func (b *Batcher) made() bool      { return b != nil && b.s.made() }
 func (p *Plan) made() bool         { return p != nil && p.p != nil }
 func (p *Profile) made() bool      { return p != nil && p.p != nil }
 func (b *MemoryBudget) made() bool { return b != nil && b.memory != nil }

@@ -24,7 +24,7 @@ import (
 
 // guardedPackages lists the packages with exported functions that read files and run models.
 func guardedPackages(t *testing.T) []string {
-	list := []string{".", "formats", "generate", "generate/tokenizer", "quantize", "speech", "text"}
+	list := []string{".", "formats", "generate", "generate/tokenizer", "npy", "quantize", "speech", "text"}
 	for _, path := range testenv.Files(t, "formats", "*", "*.go") {
 		list = append(list, filepath.ToSlash(filepath.Dir(path)))
 	}
@@ -198,7 +198,7 @@ func delegate(f *ast.FuncDecl) string {
 
 // zeroValues are the types of the library that have methods.
 var zeroValues = map[string][]any{
-	".": {&nacre.Bound{}, &nacre.Dim{}, &nacre.Info{}, &nacre.Map{}, &nacre.MemoryBudget{}, &nacre.Metadata{}, &nacre.Model{}, &nacre.Optional{},
+	".": {&nacre.Batcher{}, &nacre.Bound{}, &nacre.Dim{}, &nacre.Info{}, &nacre.Map{}, &nacre.MemoryBudget{}, &nacre.Metadata{}, &nacre.Model{}, &nacre.Optional{},
 		&nacre.Options{}, &nacre.Plan{}, &nacre.Profile{}, &nacre.Sequence{}, &nacre.Session{}, &nacre.Stream{}, &nacre.Tensor{},
 		new(nacre.DType), new(nacre.Kind), new(nacre.Files)},
 	"generate":           {&generate.Generator{}, &generate.Sampler{}, &generate.Sampling{}, &generate.Sequence{}, new(generate.Reason)},

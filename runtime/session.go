@@ -125,10 +125,7 @@ func (s *Session) Run(ctx context.Context, inputs []tensor.Value, prof *Profile)
 		return nil, err
 	}
 	defer s.leave()
-	if err := s.accept(inputs); err != nil {
-		return nil, err
-	}
-	if err := s.elements(inputs); err != nil {
+	if err := s.Check(inputs); err != nil {
 		return nil, err
 	}
 	pl, err := s.program.For(ctx, inputs)
@@ -136,6 +133,14 @@ func (s *Session) Run(ctx context.Context, inputs []tensor.Value, prof *Profile)
 		return nil, err
 	}
 	return s.exec.Run(ctx, pl, inputs, prof)
+}
+
+// Check returns the error that inputs have in Run before it plans.
+func (s *Session) Check(inputs []tensor.Value) error {
+	if err := s.accept(inputs); err != nil {
+		return err
+	}
+	return s.elements(inputs)
 }
 
 // Plan returns the plan for inputs of these types and extents. The elements do not matter.
