@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write testdata/api.txt again")
 // public lists the packages that programs import. Version 1 promises their exported identifiers.
 // The other packages are the engine's.
 var public = []string{
-	".", "formats", "generate", "generate/tokenizer", "packed", "quantize", "runtime/graph", "runtime/op", "runtime/op/standard", "runtime/tensor", "runtime/vulkan",
+	".", "formats", "generate", "generate/tokenizer", "npy", "packed", "quantize", "runtime/graph", "runtime/op", "runtime/op/standard", "runtime/tensor", "runtime/vulkan",
 	"speech", "speech/phonemes", "text",
 }
 

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -14,8 +13,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/internal/npy"
-	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/npy"
 )
 
 // kokoroStyle is the style of a speaker: a row of kokoroWidth numbers for each number of phonemes.
@@ -77,14 +75,14 @@ func readArray(entry *zip.File) ([]float32, error) {
 	if len(data) > maxStyle {
 		return nil, fmt.Errorf("it has more than %d bytes", maxStyle)
 	}
-	t, err := npy.Decode(context.Background(), data)
+	t, err := npy.Decode(nil, data)
 	if err != nil {
 		return nil, err
 	}
-	if t.DType() != tensor.F32 {
+	if t.DType() != nacre.Float32 {
 		return nil, fmt.Errorf("its elements are %v; styles are float32", t.DType())
 	}
-	return tensor.Data[float32](t)
+	return nacre.Data[float32](t)
 }
 
 // readStyleFiles reads a folder of files SPEAKER.bin, which hold the numbers alone.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -90,9 +89,5 @@ func stored(t *testing.T, path string) *tensor.Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := npy.Decode(context.Background(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return npyTensor(t, data)
 }

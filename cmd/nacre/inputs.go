@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/invent"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/printable"
+	"github.com/nacre-ml/nacre/npy"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -154,11 +154,7 @@ func (f *inputFlags) file(ctx context.Context, path string, v nacre.Info) (*nacr
 	}
 	switch ext {
 	case ".npy":
-		t, err := npy.Decode(ctx, data)
-		if err != nil {
-			return nil, err
-		}
-		return tensorOf(t)
+		return npy.Decode(budget.New(ctx, budget.Limits{}), data)
 	case ".pb":
 		t, err := readTensorProto(ctx, data)
 		if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/npy"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -90,10 +90,20 @@ func seven(t *testing.T) *tensor.Tensor {
 func npyBytes(t *testing.T, x *tensor.Tensor) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := npy.Write(&buf, x); err != nil {
+	if err := npy.Write(&buf, wrapped(t, x)); err != nil {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// npyTensor returns the tensor of a .npy file.
+func npyTensor(t *testing.T, data []byte) *tensor.Tensor {
+	t.Helper()
+	x, err := npy.Decode(nil, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plainTensor(x)
 }
 
 // pbBytes returns a TensorProto of float32 elements.
@@ -238,8 +248,8 @@ func TestRunOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := npy.Decode(context.Background(), data); err != nil || got.String() != "float32[1,10]" {
-		t.Errorf("stored %v (%v)", got, err)
+	if got := npyTensor(t, data); got.String() != "float32[1,10]" {
+		t.Errorf("stored %v", got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "out", ".*")); left != nil {
 		t.Errorf("left behind: %v", left)
@@ -273,10 +283,7 @@ func testFolder(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := npy.Decode(context.Background(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	y := npyTensor(t, data)
 	wrong := y.Clone()
 	tensor.View[float32](wrong)[3] = 5
 	for name, answer := range map[string]*tensor.Tensor{"right": y, "wrong": wrong} {

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
+	"github.com/nacre-ml/nacre/npy"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -91,7 +91,11 @@ func writeOutputs(
 			if err != nil {
 				return fmt.Errorf("output %q: %w", v.Name, err)
 			}
-			ending, write = ".npy", func(f io.Writer) error { return npy.Write(f, t) }
+			x, err := tensorOf(t)
+			if err != nil {
+				return fmt.Errorf("output %q: %w", v.Name, err)
+			}
+			ending, write = ".npy", func(f io.Writer) error { return npy.Write(f, x) }
 		}
 		name := fileName(v.Name)
 		for used[name+ending] {
@@ -122,7 +126,7 @@ func fileName(name string) string {
 }
 
 func writable(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if npy.Holds(t.DType()) {
+	if npy.Holds(nacre.DType(t.DType())) {
 		return t, nil
 	}
 	at := tensor.Numbers(t)

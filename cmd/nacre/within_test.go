@@ -17,7 +17,6 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/onnx"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -43,11 +42,7 @@ func sum(t *testing.T, dir string, n int) (model, input string) {
 	if err := formats.Save(model, m, formats.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	var zeros bytes.Buffer
-	if err := npy.Write(&zeros, tensor.New(tensor.F32, n)); err != nil {
-		t.Fatal(err)
-	}
-	write(t, input, zeros.Bytes())
+	write(t, input, npyBytes(t, tensor.New(tensor.F32, n)))
 	for name, x := range map[string]*tensor.Tensor{"input_0.pb": tensor.New(tensor.F32, n), "output_0.pb": w} {
 		data, err := onnx.WriteTensor(nil, "", x)
 		if err != nil {
@@ -95,10 +90,7 @@ func inputs(t *testing.T, dir string, n int) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text, archive bytes.Buffer
-	if err := npy.Write(&text, texts); err != nil {
-		t.Fatal(err)
-	}
+	var archive bytes.Buffer
 	x := tensor.New(tensor.F32, n)
 	if err := gptrs.Archive.Write(&archive,
 		&graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "input", Tensor: x}}}},
@@ -113,7 +105,7 @@ func inputs(t *testing.T, dir string, n int) map[string][]string {
 	vector := func(d tensor.DType) graph.Type { return graph.TensorOf(d, graph.DimsOf(tensor.Shape{n})) }
 	picture := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{1, 3, 16, 16}))
 	return map[string][]string{
-		"input of text": copying(t, dir, "text", vector(tensor.String), "text.npy", text.Bytes()),
+		"input of text": copying(t, dir, "text", vector(tensor.String), "text.npy", npyBytes(t, texts)),
 		"input.ten":     copying(t, dir, "archive", vector(tensor.F32), "x.ten", archive.Bytes()),
 		"input.pb":      copying(t, dir, "proto", vector(tensor.Bool), "x.pb", proto),
 		"input.bin":     copying(t, dir, "raw", vector(tensor.F32), "x.bin", x.Bytes()),
