@@ -104,7 +104,7 @@ formats/chelis           : internal/elements internal/guard runtime/graph runtim
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget runtime/graph runtime/tensor
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container formats/internal/exchange
-.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
+.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats packed runtime runtime/graph runtime/op runtime/tensor
 npy                      : . formats internal/budget internal/guard internal/pieces runtime/graph runtime/tensor
 internal/invent          : . internal/pieces packed runtime/graph
 internal/outline         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
