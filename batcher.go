@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,8 @@ import (
 
 // BatcherOptions say how a Batcher joins runs. The zero value suits most services.
 type BatcherOptions struct {
-	// MaxRows bounds the rows of joined runs; 0 is 32. Runs of each number of rows have a plan. A run
-	// that has more rows by itself is not joined.
+	// MaxRows bounds the rows of joined runs; 0 is 16. Runs of each number of rows have a plan, of which a
+	// session keeps 32. A run that has more rows by itself is not joined.
 	MaxRows int
 	// MaxDelay is how long a run waits for others, to begin with MaxRows rows, while no run of the
 	// batcher is under way. With 0 it begins at once.
@@ -24,7 +25,7 @@ type BatcherOptions struct {
 }
 
 // defaultMaxRows is the MaxRows of zero BatcherOptions.
-const defaultMaxRows = 32
+const defaultMaxRows = 16
 
 // Batcher joins runs of many callers to runs of several rows, which take less time together than one
 // after the other. A row is the part of an input or output for one item of a batch, such as a
@@ -296,7 +297,12 @@ func (w *waiting) tell(t turn) bool {
 // together runs the rows of several callers as one run.
 func (b *Batcher) together(ctx context.Context, list []*waiting, rows int) {
 	defer list[0].group.cancel()
+	begin := time.Now()
 	results, err := b.joined(ctx, list, rows)
+	if log := b.s.options.Logger; log != nil && log.Enabled(ctx, slog.LevelDebug) {
+		log.LogAttrs(ctx, slog.LevelDebug, "runs joined", slog.Int("callers", len(list)), slog.Int("rows", rows),
+			slog.Duration("took", time.Since(begin)), slog.Any("error", err))
+	}
 	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
 		b.apart(list)
 		return

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
@@ -309,7 +311,16 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, e
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return m.newSession(ctx, o, nil)
+	begin := time.Now()
+	if o.Logger != nil {
+		o.Logger = o.Logger.With(slog.String("model", m.source.File))
+	}
+	s, err := m.newSession(ctx, o, nil)
+	if err == nil && o.Logger != nil && o.Logger.Enabled(ctx, slog.LevelInfo) {
+		o.Logger.LogAttrs(ctx, slog.LevelInfo, "session made", slog.Duration("took", time.Since(begin)),
+			slog.String("format", m.source.Format), slog.Int("nodes", len(s.program.network.Graph.Nodes)))
+	}
+	return s, err
 }
 
 // newSession makes a session. Its runs may override the constant inputs named by taken.

@@ -2,6 +2,7 @@ package nacre
 
 import (
 	"errors"
+	"log/slog"
 	"reflect"
 	"time"
 
@@ -64,6 +65,13 @@ type Options struct {
 	// standard ones. A program adds its own operators to a registry of package runtime/op.
 	// The registry must not change after NewSession.
 	Operators *op.Registry
+	// Logger is told of what a service may want to know, with the file as attribute model. Level
+	// Warn has runs that are refused; Info has sessions that are made, and nodes that a Device leaves
+	// to the CPU; Debug has plans, waits of runs, runs that a
+	// Batcher joins, and weights that leave memory (WeightBudget). Nil is
+	// told of nothing. The logger is called from many goroutines, and must not call the session. A run
+	// that nothing is logged of allocates nothing for it.
+	Logger *slog.Logger
 	// Outputs names the results of runs, in the order of Session.Outputs; empty for all
 	// outputs of the model. A name is the name of an output or of any value that a node of
 	// the model's main graph computes. Runs skip nodes that no result needs, and inputs
@@ -176,7 +184,7 @@ func (o Options) check() error {
 func (o Options) below(packs *runtime.Packs) runtime.Options {
 	return runtime.Options{
 		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(),
-		MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
+		MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait, Log: o.Logger,
 		NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Accuracy: runtime.Accuracy(o.Accuracy), Registry: o.Operators, Packs: packs,
 	}
 }

@@ -69,7 +69,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 	}
 	p.network = network
 	p.splitInputs(source.Graph.Inputs, taken)
-	below := o.below(m.packsOf(network, o.WeightBudget))
+	below := o.below(m.packsOf(network, o.WeightBudget, o.Logger))
 	below.Made = made
 	if below.Accelerator, err = m.accelerator(o.Device); err != nil {
 		p.err = err

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"unsafe"
 
@@ -58,8 +59,8 @@ func NewPacks() *Packs { return cpu.NewPacks() }
 
 // NewMovingPacks returns packs of a network with constants that move in and out of memory, within a
 // budget of bytes if steps allow it. Constants that the network's Streaming names stay in memory
-// after their first use.
-func NewMovingPacks(network *graph.Model, budget int) *Packs {
+// after their first use. log is told of constants that leave; nil for none.
+func NewMovingPacks(network *graph.Model, budget int, log *slog.Logger) *Packs {
 	stay := map[unsafe.Pointer]bool{}
 	if s := network.Streaming; s != nil {
 		for _, init := range network.Graph.Initializers {
@@ -68,7 +69,7 @@ func NewMovingPacks(network *graph.Model, budget int) *Packs {
 			}
 		}
 	}
-	return cpu.NewMovingPacks(cpu.NewWeights(budget, stay))
+	return cpu.NewMovingPacks(cpu.NewWeights(budget, stay, log))
 }
 
 // Accelerator is a device with memory of its own beside the CPU, as one model uses it.

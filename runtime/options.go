@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"log/slog"
 	goruntime "runtime"
 	"time"
 
@@ -32,6 +33,8 @@ type Options struct {
 	// long one waits. 0 is no bound for either.
 	MaxWaiting int
 	MaxWait    time.Duration
+	// Log is told of plans, waits and refusals; nil for none.
+	Log *slog.Logger
 	// NoOptimize runs the graph as the file has it.
 	NoOptimize bool
 	// DirectConv computes convolutions without transforms.
@@ -96,7 +99,7 @@ func (o Options) memoryLimit() int {
 }
 
 func (o Options) limits() exec.Limits {
-	return exec.Limits{Run: o.memoryLimit(), Memory: o.Memory, Waiting: o.MaxWaiting, Patience: o.MaxWait}
+	return exec.Limits{Run: o.memoryLimit(), Memory: o.Memory, Waiting: o.MaxWaiting, Patience: o.MaxWait, Log: o.Log}
 }
 
 // isa returns the levels that kernels may use, all of which this CPU has.

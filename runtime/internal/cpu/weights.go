@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"cmp"
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"unsafe"
@@ -29,6 +31,7 @@ type Weights struct {
 	list   []*weight               // sorted by address
 	bytes  int                     // of the constants in memory
 	clock  int
+	log    *slog.Logger // nil for none
 }
 
 // weight is a constant that moves in and out of memory.
@@ -42,9 +45,10 @@ type weight struct {
 }
 
 // NewWeights returns an empty set that keeps within a budget of bytes if steps allow it. pinned
-// holds the addresses of constants that stay in memory after their first use.
-func NewWeights(budget int, pinned map[unsafe.Pointer]bool) *Weights {
-	return &Weights{budget: budget, pinned: pinned}
+// holds the addresses of constants that stay in memory after their first use. log is told of constants
+// that leave; nil for none.
+func NewWeights(budget int, pinned map[unsafe.Pointer]bool, log *slog.Logger) *Weights {
+	return &Weights{budget: budget, pinned: pinned, log: log}
 }
 
 // moves reports whether t moves in and out of memory.
@@ -157,7 +161,8 @@ func (w *Weights) of(data []byte) *weight {
 // shrink releases unused constants, least recently used first, until the others take at most to
 // bytes.
 func (w *Weights) shrink(to int) {
-	for w.bytes > to {
+	before, count := w.bytes, 0
+	for ; w.bytes > to; count++ {
 		var oldest *weight
 		for _, x := range w.list {
 			if x.there && !x.pinned && x.users == 0 && (oldest == nil || x.used < oldest.used) {
@@ -165,7 +170,7 @@ func (w *Weights) shrink(to int) {
 			}
 		}
 		if oldest == nil {
-			return
+			break
 		}
 		oldest.there = false
 		w.bytes -= len(oldest.data)
@@ -174,6 +179,10 @@ func (w *Weights) shrink(to int) {
 		} else {
 			mapped.Forget(oldest.data)
 		}
+	}
+	if ctx := context.Background(); count > 0 && w.log != nil && w.log.Enabled(ctx, slog.LevelDebug) {
+		w.log.LogAttrs(ctx, slog.LevelDebug, "weights evicted", slog.Int("weights", count), slog.Int("bytes", before-w.bytes),
+			slog.Int("left", w.bytes), slog.Int("budget", w.budget))
 	}
 }
 

@@ -58,7 +58,7 @@ func TestWeights(t *testing.T) {
 	}
 	const size, n = 64 << 10, 6
 	list := mappedTensors(t, n, size)
-	w := NewWeights(3*size, map[unsafe.Pointer]bool{list[0].Pointer(): true})
+	w := NewWeights(3*size, map[unsafe.Pointer]bool{list[0].Pointer(): true}, nil)
 	packs := NewMovingPacks(w)
 	defer packs.Close()
 	var held [][]byte
@@ -103,7 +103,7 @@ func TestWeights(t *testing.T) {
 
 // TestWeightsThatStay checks that small constants, and ones outside files, do not move.
 func TestWeightsThatStay(t *testing.T) {
-	w := NewWeights(1, nil)
+	w := NewWeights(1, nil, nil)
 	for _, x := range []*tensor.Tensor{mappedTensors(t, 1, leastMoved-4)[0], tensor.New(tensor.F32, leastMoved)} {
 		if w.moves(x) || w.Takes(x.Bytes()) != 0 {
 			t.Errorf("%v comes and goes", x)

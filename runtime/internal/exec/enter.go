@@ -43,6 +43,7 @@ func (e *Executor) Stats() Stats {
 // enter waits for a place, and for n bytes of the shared memory. If an operator of another run
 // started this one, enter does not wait, because the other run waits for this one.
 func (r *run) enter(pl *plan.Plan, n int) error {
+	r.tellPlan(pl)
 	nested := op.Within(r.ctx)
 	var err error
 	switch {
@@ -59,7 +60,7 @@ func (r *run) enter(pl *plan.Plan, n int) error {
 		begin := time.Now()
 		err = r.device.Places().Wait(r.ctx, 1, &r.line, nil)
 		r.placed = err == nil
-		r.counts.waited.Add(int64(time.Since(begin)))
+		r.tellWait("a turn", begin)
 	}
 	if err == nil && n > 0 {
 		err = r.enterMemory(n, nested)
@@ -67,7 +68,9 @@ func (r *run) enter(pl *plan.Plan, n int) error {
 	if err != nil {
 		r.leavePlace()
 		r.counts.refused.Add(1)
-		return r.waited(pl, err)
+		err = r.waited(pl, err)
+		r.tellRefusal(err)
+		return err
 	}
 	r.counts.begun.Add(1)
 	r.begun = now()
@@ -78,7 +81,7 @@ func (r *run) enter(pl *plan.Plan, n int) error {
 func (r *run) enterMemory(n int, nested bool) error {
 	if r.shared != nil && !r.shared.bytes.Try(n) {
 		begin := time.Now()
-		defer func() { r.counts.waited.Add(int64(time.Since(begin))) }()
+		defer r.tellWait("memory", begin)
 		if err := r.waitMemory(n, nested); err != nil {
 			return err
 		}

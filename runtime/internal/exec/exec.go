@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type Executor struct {
 	memory *recycler // of results
 	line   device.Line
 	counts counters
+	log    *slog.Logger // nil for none
 }
 
 // Limits bound the runs of an executor. The zero value is no limit.
@@ -39,11 +41,13 @@ type Limits struct {
 	// one waits.
 	Waiting  int
 	Patience time.Duration
+	// Log is told of plans, waits and refusals; nil for none.
+	Log *slog.Logger
 }
 
 // New returns an executor that runs steps on the device.
 func New(d device.Device, l Limits) *Executor {
-	e := &Executor{device: d, limit: l.Run, shared: l.Memory}
+	e := &Executor{device: d, limit: l.Run, shared: l.Memory, log: l.Log}
 	e.line.Most, e.line.Patience = l.Waiting, l.Patience
 	e.idle.places, e.idle.shared = d.Places().Units(), l.Memory
 	e.memory = newRecycler(l.Run, l.Memory)

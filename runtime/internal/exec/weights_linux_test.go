@@ -52,7 +52,7 @@ func TestMovingWeights(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%v", offset, plain), func(t *testing.T) {
 				w := mappedTensor(t, offset, size)
 				want := results(t, build(w.Clone()), runtime.Options{NoOptimize: plain, Threads: 1}, inputs)
-				packs := cpu.NewMovingPacks(cpu.NewWeights(1, nil))
+				packs := cpu.NewMovingPacks(cpu.NewWeights(1, nil, nil))
 				defer packs.Close()
 				got := results(t, build(w), runtime.Options{NoOptimize: plain, Threads: 1, Packs: packs}, inputs)
 				for name, x := range want {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -176,7 +177,10 @@ func (c *planCache) get(ctx context.Context, key []byte, make func() (*Plan, err
 func (c *planCache) fill(ctx context.Context, key string, e *cachedPlan, make func() (*Plan, error)) {
 	defer close(e.made)
 	e.err = errEarly
-	e.plan, e.err = make()
+	begin := time.Now()
+	if e.plan, e.err = make(); e.plan != nil {
+		e.plan.took = time.Since(begin)
+	}
 	if e.err == nil || ctx.Err() == nil {
 		return
 	}

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -129,6 +132,26 @@ type Plan struct {
 	exposed []int       // ids of values with elements that decide extents of the rest
 	live    []int       // ids of values other than constants that the rest reads
 	next    planCache
+
+	took time.Duration // to make it
+	told atomic.Bool   // it was logged
+}
+
+// Took returns the time that it took to make the plan.
+func (pl *Plan) Took() time.Duration { return pl.took }
+
+// Told reports whether the plan was logged before, and says that it is.
+func (pl *Plan) Told() bool { return pl.told.Load() || pl.told.Swap(true) }
+
+// Stayed lists the nodes that an accelerator was to compute and the CPU does, with the reason of each.
+func (pl *Plan) Stayed() iter.Seq2[*Step, string] {
+	return func(yield func(*Step, string) bool) {
+		for i, reason := range pl.stayed {
+			if reason != "" && !yield(&pl.Steps[i], reason) {
+				return
+			}
+		}
+	}
 }
 
 // placed is a node in the order of the plan. step is -1 for a view, because a view takes no step.
