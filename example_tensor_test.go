@@ -1,9 +1,11 @@
 package nacre_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
+	"math"
 	"os"
 
 	"github.com/nacre-ml/nacre"
@@ -91,4 +93,29 @@ func ExampleFromImage() {
 	check(err)
 	fmt.Println(t, values)
 	// Output: float32[1,3,2,2] [1 1 1 1 -1 -1 -1 -1 -1 -1 -1 -1]
+}
+
+// ToImage makes a picture from a mask.
+func ExampleToImage() {
+	mask, err := nacre.NewTensor([]float32{0, 0.5, 1, 0}, 1, 1, 2, 2)
+	check(err)
+	picture, err := nacre.ToImage(mask, nacre.ImageOptions{})
+	check(err)
+	fmt.Println(picture.Bounds(), picture.(*image.Gray).Pix)
+	// Output: (0,0)-(2,2) [0 128 255 0]
+}
+
+// Tensors are fields of JSON.
+func ExampleTensor_MarshalJSON() {
+	scores, err := nacre.NewTensor([]float32{0.25, float32(math.Inf(1))}, 1, 2)
+	check(err)
+	text, err := json.Marshal(map[string]*nacre.Tensor{"scores": scores})
+	check(err)
+	fmt.Println(string(text))
+	var outputs map[string]*nacre.Tensor
+	check(json.Unmarshal(text, &outputs))
+	fmt.Println(outputs["scores"], outputs["scores"].Text(0))
+	// Output:
+	// {"scores":{"dtype":"float32","shape":[1,2],"data":[0.25,"Infinity"]}}
+	// float32[1,2] 0.25
 }
