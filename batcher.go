@@ -48,11 +48,34 @@ type Batcher struct {
 	s       *Session
 	rows    rowAxes
 	options BatcherOptions
+	calls   atomic.Int64 // of Run
+	joined  atomic.Int64 // that ended with others
+	runs    atomic.Int64 // of these
 
 	mu    sync.Mutex
 	busy  bool // a run is under way, or begins
 	timer *time.Timer
 	queue []*waiting
+}
+
+// BatcherStats is the work of a Batcher at a moment, and in all since it was made.
+type BatcherStats struct {
+	// Gathering counts callers that wait for a run to end.
+	Gathering int
+	// Calls counts calls of Run with inputs that fit the model. Joined counts the calls with rows that
+	// ran together with others, and JoinedRuns the runs of these rows.
+	Calls, Joined, JoinedRuns int
+}
+
+// Stats returns the statistics of the batcher. It reads one number after the other while runs go
+// on. Session.Stats counts the runs, too.
+func (b *Batcher) Stats() BatcherStats {
+	if !b.made() {
+		return BatcherStats{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return BatcherStats{len(b.queue), int(b.calls.Load()), int(b.joined.Load()), int(b.runs.Load())}
 }
 
 // waiting is a run that waits to be joined.
@@ -127,6 +150,7 @@ func (b *Batcher) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[str
 	if err := s.engine.Check(in); err != nil {
 		return nil, err
 	}
+	b.calls.Add(1)
 	out, err := b.run(ctx, &waiting{in: in, rows: n, turn: make(chan turn, 1)})
 	if err != nil {
 		return nil, err
@@ -298,7 +322,7 @@ func (w *waiting) tell(t turn) bool {
 func (b *Batcher) together(ctx context.Context, list []*waiting, rows int) {
 	defer list[0].group.cancel()
 	begin := time.Now()
-	results, err := b.joined(ctx, list, rows)
+	results, err := b.runJoined(ctx, list, rows)
 	if log := b.s.options.Logger; log != nil && log.Enabled(ctx, slog.LevelDebug) {
 		log.LogAttrs(ctx, slog.LevelDebug, "runs joined", slog.Int("callers", len(list)), slog.Int("rows", rows),
 			slog.Duration("took", time.Since(begin)), slog.Any("error", err))
@@ -306,6 +330,10 @@ func (b *Batcher) together(ctx context.Context, list []*waiting, rows int) {
 	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
 		b.apart(list)
 		return
+	}
+	if err == nil {
+		b.runs.Add(1)
+		b.joined.Add(int64(len(list)))
 	}
 	for i, w := range list {
 		t := turn{err: err}
@@ -330,19 +358,23 @@ func (b *Batcher) apart(list []*waiting) {
 	b.leave(list[0])
 }
 
-// joined runs the session on the inputs of all callers, and returns the results of each. Rows of callers
+// runJoined runs the session on the inputs of all callers, and returns the results of each. Rows of callers
 // that have left are zero.
-func (b *Batcher) joined(ctx context.Context, list []*waiting, rows int) (_ [][]tensor.Value, err error) {
+func (b *Batcher) runJoined(ctx context.Context, list []*waiting, rows int) (_ [][]tensor.Value, err error) {
 	defer b.enter().end(&err)
 	in := b.rows.room(list[0].in, rows)
-	from := 0
+	from, there := 0, false
 	for _, w := range list {
 		w.mu.Lock()
 		if !w.gone {
 			b.rows.copy(in, w.in, from, rows)
+			there = true
 		}
 		w.mu.Unlock()
 		from += w.rows
+	}
+	if !there {
+		return nil, context.Canceled
 	}
 	out, err := b.s.engine.Run(ctx, in, nil)
 	if err != nil {

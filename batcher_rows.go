@@ -32,7 +32,10 @@ func (s *Session) rowAxes(ctx context.Context) (rowAxes, error) {
 	}
 	axes := map[string]int{}
 	for _, v := range inputs {
-		axis := slices.IndexFunc(v.Type.Dims, func(d graph.Dim) bool { return symbol != "" && d.String() == symbol })
+		axis := -1
+		if symbol != "" {
+			axis = slices.IndexFunc(v.Type.Dims, func(d graph.Dim) bool { return d.String() == symbol })
+		}
 		if axis < 0 && len(v.Type.Dims) > 0 && v.Type.Dims[0].IsUnknown() {
 			axis = 0
 		}
@@ -44,7 +47,8 @@ func (s *Session) rowAxes(ctx context.Context) (rowAxes, error) {
 		r.in = append(r.in, axis)
 	}
 	for _, v := range slices.Concat(inputs, s.engine.Outputs()) {
-		if d := v.Type.DType; v.Type.Kind != graph.TensorType || d.Blocks() != nil || d != tensor.String && d.Bits()%8 != 0 {
+		d := v.Type.DType
+		if v.Type.Kind != graph.TensorType || d.Blocks() != nil || d != tensor.String && d.Bits()%8 != 0 {
 			return r, markf(ErrOption, "%s: %q is %v; a batcher joins tensors of whole bytes", file, v.Name, v.Type)
 		}
 	}
@@ -93,28 +97,29 @@ func (r *rowAxes) fit(x, y []tensor.Value) bool {
 	return true
 }
 
-// room returns inputs like in with this number of rows, all zero. Inputs without rows are the same.
+// room returns inputs like in with this number of rows, all zero. Inputs without rows are nil.
 func (r *rowAxes) room(in []tensor.Value, rows int) []tensor.Value {
 	out := make([]tensor.Value, len(in))
 	for i, v := range in {
-		t := v.(*tensor.Tensor)
-		if r.in[i] < 0 {
-			out[i] = t.Clone() // the caller may leave, and write it
-			continue
+		if t := v.(*tensor.Tensor); r.in[i] >= 0 {
+			shape := slices.Clone(t.Shape())
+			shape[r.in[i]] = rows
+			out[i] = tensor.New(t.DType(), shape...)
 		}
-		shape := slices.Clone(t.Shape())
-		shape[r.in[i]] = rows
-		out[i] = tensor.New(t.DType(), shape...)
 	}
 	return out
 }
 
-// copy copies the rows of in to dst, which has all rows, from this row on.
+// copy copies the rows of in to dst, which has all rows, from this row on. It copies inputs without rows
+// if dst lacks them.
 func (r *rowAxes) copy(dst, in []tensor.Value, from, rows int) {
 	for i, v := range in {
-		if axis := r.in[i]; axis >= 0 {
-			t := v.(*tensor.Tensor)
+		t, axis := v.(*tensor.Tensor), r.in[i]
+		switch {
+		case axis >= 0:
 			strips(dst[i].(*tensor.Tensor), t, axis, from, t.Shape()[axis], rows, func(whole, part span) { whole.copy(part) })
+		case dst[i] == nil:
+			dst[i] = t.Clone()
 		}
 	}
 }

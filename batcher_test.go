@@ -287,6 +287,9 @@ func TestBatcherRows(t *testing.T) {
 	if st := s.Stats(); st.Runs != 3 {
 		t.Errorf("%d runs, want 2 alone and 1 joined", st.Runs)
 	}
+	if got, want := b.Stats(), (nacre.BatcherStats{Calls: 2, Joined: 2, JoinedRuns: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }
 
 // TestBatcherProof lists models, and the node that mixes their rows; "" for none.
@@ -331,6 +334,9 @@ func TestBatcherProof(t *testing.T) {
 			standardNode("DequantizeLinear", "q s z", "y")}},
 		{name: "a number of rows", node: "Mul", nodes: []*graph.Node{standardNode("Size", "x", "s"),
 			standardNode("Cast", "s", "f", number("to", 1)), standardNode("Mul", "x f", "y")}},
+		{name: "a computed end", node: "Slice", nodes: []*graph.Node{standardNode("Shape", "x", "s"),
+			standardNode("Cast", "s", "f", number("to", 1)), standardNode("Sqrt", "f", "r"), standardNode("Cast", "r", "e", number("to", 7)),
+			standardNode("Slice", "x zeros e", "y")}, constants: []*graph.Initializer{constant("zeros", []int{2}, 0, 0)}},
 		{name: "rows times rows", node: "MatMul", nodes: []*graph.Node{standardNode("Transpose", "x", "t"),
 			standardNode("MatMul", "x t", "y")}},
 		{name: "rows in the columns", node: "Reshape", nodes: []*graph.Node{standardNode("Reshape", "x two", "y")},
@@ -349,12 +355,53 @@ func TestBatcherProof(t *testing.T) {
 				}
 				s := ready(t, opened(t, &graph.Graph{Inputs: c.inputs, Outputs: []*graph.Value{{Name: "y"}}, Nodes: c.nodes,
 					Initializers: c.constants}), nacre.Options{NoOptimize: plain})
-				_, err := nacre.NewBatcher(t.Context(), s, nacre.BatcherOptions{})
-				if c.node == "" && err != nil || c.node != "" && (!errors.Is(err, nacre.ErrOption) || !strings.Contains(err.Error(), c.node)) {
-					t.Errorf("%v, want a proof or %q", err, c.node)
+				b, err := nacre.NewBatcher(t.Context(), s, nacre.BatcherOptions{MaxRows: 3, MaxDelay: time.Hour})
+				switch {
+				case c.node != "" && (!errors.Is(err, nacre.ErrOption) || !strings.Contains(err.Error(), c.node)):
+					t.Errorf("%v, want an error that names %s", err, c.node)
+				case c.node == "" && err != nil:
+					t.Error(err)
+				case c.node == "":
+					checkJoined(t, s, b, tensorOf(t, []float32{1, 2, 3, 4}, 1, 4), tensorOf(t, []float32{5, -6, 7, 0.5, -1, 0, 2, 3}, 2, 4))
 				}
 			})
 		}
+	}
+}
+
+// checkJoined runs inputs together, and compares the results with single runs.
+func checkJoined(t *testing.T, s *nacre.Session, b *nacre.Batcher, list ...*nacre.Tensor) {
+	t.Helper()
+	var wait sync.WaitGroup
+	for _, x := range list {
+		wait.Go(func() {
+			in := map[string]*nacre.Tensor{"x": x}
+			want, err := s.Run(t.Context(), in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got, err := b.Run(t.Context(), in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			g, _ := nacre.Data[float32](got["y"])
+			w, _ := nacre.Data[float32](want["y"])
+			if got["y"].String() != want["y"].String() {
+				t.Errorf("got %v, want %v", got["y"], want["y"])
+				return
+			}
+			for i := range w {
+				if math.Abs(float64(g[i]-w[i])) > 1e-6*math.Abs(float64(w[i])) {
+					t.Errorf("element %d is %v, want %v", i, g[i], w[i])
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if st := b.Stats(); st.Joined != len(list) || st.JoinedRuns != 1 {
+		t.Errorf("%+v; %d calls were to be joined", st, len(list))
 	}
 }
 

@@ -56,6 +56,10 @@
 // (see Session); Session.Trim gives back the memory that no run uses. A Bound and a
 // Stream are each for one goroutine at a time.
 //
+// A Batcher joins the runs of many callers to runs of several rows, for models with rows that are
+// proved independent. Options.Logger is told of plans, waits and refusals, and Session.Stats counts
+// them.
+//
 // # Errors
 //
 // Errors match kinds such as ErrShape with errors.Is. Their text says what is wrong,
