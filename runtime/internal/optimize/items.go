@@ -102,6 +102,11 @@ func (p *itemProver) node(n *graph.Node) error {
 	}
 	axes := slices.Repeat([]int{op.Shared}, len(n.Outputs))
 	if computed {
+		for i, axis := range at {
+			if axis == op.Sized && in[i].Ints == nil {
+				return fmt.Errorf("it reads %q, which depends on the number of items in a way that is not known", n.Inputs[i])
+			}
+		}
 		items := kit.ItemsOf(row)
 		if items == nil {
 			return fmt.Errorf("the operator is not known to keep the items of a batch apart")
