@@ -49,12 +49,12 @@ func (t *Tensor) MarshalJSON() (_ []byte, err error) {
 func appendElements(b []byte, d tensor.DType, t *Tensor) ([]byte, error) {
 	switch d {
 	case tensor.F32:
-		return listed(b, tensor.View[float32](&t.t), func(b []byte, v float32) []byte { return appendFloat(b, float64(v), 32) }), nil
+		return listed(b, tensor.View[float32](&t.t), appendFloat32), nil
 	case tensor.F64:
 		return listed(b, tensor.View[float64](&t.t), func(b []byte, v float64) []byte { return appendFloat(b, v, 64) }), nil
 	case tensor.F16, tensor.BF16:
 		list, err := Float32s(t)
-		return listed(b, list, func(b []byte, v float32) []byte { return appendFloat(b, float64(v), 32) }), err
+		return listed(b, list, appendFloat32), err
 	case tensor.Bool:
 		return listed(b, tensor.View[bool](&t.t), strconv.AppendBool), nil
 	case tensor.C64:
@@ -105,6 +105,8 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 	}
 	return strconv.AppendFloat(b, v, 'g', -1, bits)
 }
+
+func appendFloat32(b []byte, v float32) []byte { return appendFloat(b, float64(v), 32) }
 
 func appendParts(b []byte, re, im float64, bits int) []byte {
 	b = append(appendFloat(append(b, '['), re, bits), ',')

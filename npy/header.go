@@ -34,7 +34,8 @@ func readHeader(r io.Reader) (*array, error) {
 	if err != nil {
 		return nil, err
 	}
-	descr, fortran, extents := descrField.FindSubmatch(text), fortranField.FindSubmatch(text), shapeField.FindSubmatch(text)
+	descr, fortran := descrField.FindSubmatch(text), fortranField.FindSubmatch(text)
+	extents := shapeField.FindSubmatch(text)
 	if descr == nil || fortran == nil || extents == nil {
 		return nil, errorf(nacre.ErrUnsupported,
 			"the header lacks a plain descr, fortran_order or shape; arrays with named fields cannot be read")

@@ -74,7 +74,8 @@ func Decode(b *formats.Budget, data []byte) (_ *nacre.Tensor, err error) {
 	}
 	body := data[len(data)-r.Len():]
 	if len(body) < a.bytes {
-		return nil, errorf(nacre.ErrFormat, "the elements of shape %v take %d bytes; the file has %d", a.shape, a.bytes, len(body))
+		return nil, errorf(nacre.ErrFormat, "the elements of shape %v take %d bytes; the file has %d", a.shape, a.bytes,
+			len(body))
 	}
 	return a.tensor(b, body[:a.bytes], false)
 }

@@ -20,18 +20,18 @@ func (r *run) tellPlan(pl *plan.Plan) {
 	count := 0
 	for step, reason := range pl.Stayed() {
 		if count++; count == 1 {
-			first = slog.Group("first", slog.String("node", step.Label()), slog.String("op", step.OpName()),
-				slog.String("reason", reason))
+			node, op := slog.String("node", step.Label()), slog.String("op", step.OpName())
+			first = slog.Group("first", node, op, slog.String("reason", reason))
 		}
 		stay[step.OpName()]++
 	}
 	if r.tells(slog.LevelDebug) {
-		r.log.LogAttrs(r.ctx, slog.LevelDebug, "plan made", slog.Duration("took", pl.Took()), slog.Int("steps", len(pl.Steps)),
-			slog.Int("bytes", pl.PeakBytes()))
+		r.log.LogAttrs(r.ctx, slog.LevelDebug, "plan made", slog.Duration("took", pl.Took()),
+			slog.Int("steps", len(pl.Steps)), slog.Int("bytes", pl.PeakBytes()))
 	}
 	if count > 0 {
-		r.log.LogAttrs(r.ctx, slog.LevelInfo, "nodes left to the CPU", slog.Int("nodes", count), slog.Int("steps", len(pl.Steps)),
-			slog.Any("ops", stay), first)
+		r.log.LogAttrs(r.ctx, slog.LevelInfo, "nodes left to the CPU", slog.Int("nodes", count),
+			slog.Int("steps", len(pl.Steps)), slog.Any("ops", stay), first)
 	}
 }
 

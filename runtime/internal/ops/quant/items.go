@@ -44,8 +44,8 @@ func itemsOfPair(n *graph.Node, in []*op.Value, at []int, out []*op.Value) []int
 			return nil
 		}
 	}
-	axis, ok := kit.ItemsBroadcast([]*op.Value{in[QLinearPairA], in[QLinearPairB]}, []int{at[QLinearPairA], at[QLinearPairB]},
-		len(out[0].Dims))
+	operands := []*op.Value{in[QLinearPairA], in[QLinearPairB]}
+	axis, ok := kit.ItemsBroadcast(operands, []int{at[QLinearPairA], at[QLinearPairB]}, len(out[0].Dims))
 	if !ok {
 		return nil
 	}
