@@ -41,7 +41,7 @@ func (f *benchFlags) kernelTimes(
 	below := runtime.Options{Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize,
 		DirectConv: o.DirectConv, Accuracy: runtime.Accuracy(o.Accuracy)}
 	if o.WeightBudget > 0 {
-		below.Packs = runtime.NewMovingPacks(network, o.WeightBudget)
+		below.Packs = runtime.NewMovingPacks(network, o.WeightBudget, o.Logger)
 		defer below.Packs.Close()
 	}
 	if o.Device != nil {

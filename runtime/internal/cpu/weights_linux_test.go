@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -58,7 +60,9 @@ func TestWeights(t *testing.T) {
 	}
 	const size, n = 64 << 10, 6
 	list := mappedTensors(t, n, size)
-	w := NewWeights(3*size, map[unsafe.Pointer]bool{list[0].Pointer(): true}, nil)
+	var log bytes.Buffer
+	w := NewWeights(3*size, map[unsafe.Pointer]bool{list[0].Pointer(): true},
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	packs := NewMovingPacks(w)
 	defer packs.Close()
 	var held [][]byte
@@ -95,6 +99,9 @@ func TestWeights(t *testing.T) {
 	all.Wait()
 	if w.bytes > 3*size {
 		t.Errorf("%d bytes stay, of a budget of %d", w.bytes, 3*size)
+	}
+	if !strings.Contains(log.String(), `msg="weights evicted" weights=`) {
+		t.Errorf("the log is %q", log.String())
 	}
 	if first := w.of(held[0]); !first.there {
 		t.Error("a pinned constant went")
