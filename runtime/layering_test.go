@@ -113,10 +113,10 @@ internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : internal/guard .
-speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy npy packed runtime/graph runtime/tensor speech/phonemes
+speech                   : . generate generate/tokenizer internal/beneath internal/guard npy packed runtime/graph speech/phonemes
 text                     : . formats generate/tokenizer internal/beneath internal/guard
 quantize                 : . bindings formats formats/gguf formats/loom internal/elements internal/guard internal/mapped packed runtime/graph runtime/tensor
-cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/npy internal/outline internal/output internal/pieces internal/printable internal/stages npy quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/outline internal/output internal/pieces internal/printable internal/stages npy quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : . bindings formats formats/onnx generate internal/elements internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :

@@ -13,9 +13,10 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/elements"
-	"github.com/nacre-ml/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/npy"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -170,11 +171,7 @@ func (f *inputFlags) piped(ctx context.Context, v nacre.Info) (*nacre.Tensor, er
 	case len(data) == 0:
 		return nil, errors.New("standard input is empty")
 	case bytes.HasPrefix(data, []byte("\x93NUMPY")):
-		t, err := npy.Decode(ctx, data)
-		if err != nil {
-			return nil, err
-		}
-		return tensorOf(t)
+		return npy.Decode(budget.New(ctx, budget.Limits{}), data)
 	case json.Valid(data):
 		return literal(data, v)
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/nacre-ml/nacre"
 )
 
 func manCommand() *cobra.Command {
@@ -20,7 +22,7 @@ nacre man pages && man pages/nacre-run.1`,
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Source: "nacre " + version(), Manual: "Nacre"}, args[0])
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Source: "nacre " + nacre.Version(), Manual: "Nacre"}, args[0])
 		},
 	}
 }
