@@ -124,11 +124,13 @@ speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phone
 speech/phonemes/internal/japanese :
 speech/phonemes/internal/train   : speech/phonemes/internal/letters
 speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/japanese speech/phonemes/internal/spoken
+examples/chat            : . generate generate/tokenizer
 examples/device          : . runtime/vulkan
 examples/forest          : .
 examples/hello           : .
 examples/images          : .
 examples/operator        : . runtime/op runtime/op/standard runtime/tensor
+examples/search          : text
 examples/static          : . bindings/wazero cmd
 examples/voice           : . speech
 scripts/sbom             :

@@ -160,7 +160,7 @@ race() { # the race detector; it does not see C, and has nothing to find where o
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
   local alone='StreamsOffloaded|BoundStreamsOffloaded|InputsLeftOut|ReaderMemory'
   # One goroutine alone computes the cases of optest in Go.
-  go list ./runtime/... ./formats/... ./generate/... ./speech/... . | grep -v '/internal/optest$' |
+  go list ./runtime/... ./formats/... ./generate/... ./speech/... ./text/... ./npy . | grep -v '/internal/optest$' |
     xargs go test "$patience" -race -short -skip "^Test($kernels|$alone)\$"
 }
 
