@@ -2,8 +2,8 @@ package shaders
 
 var convKernels = []Kernel{
 	{"conv/deform", 6, 25, 1 << 5, []string{"axes", "biased", "masked"}, elements("f32 f16 bf16")},
-	{"conv/gemm", 5, 25, 1 << 4, []string{"rows", "columns"}, elements("f32 f16 bf16")},
-	{"conv/matrix", 5, 25, 1 << 4, matrixConstants("left words"), matrices("f16 bf16")},
+	{"conv/gemm", 8, 26, 1<<4 | 1<<5 | 1<<6, tileConstants("plain", "words", "plane words"), withFunctions("f32 f16 bf16", "")},
+	{"conv/matrix", 5, 26, 1 << 4, matrixConstants("left words"), matrices("f16 bf16")},
 	{"conv/direct", 5, 26, 1 << 4, nil, elements("f32 f16 bf16")},
 	{"conv/pixels", 4, 11, 1 << 3, nil, elements("f32 f16 bf16")},
 	{"conv/points", 2, 9, 1 << 1, nil, elements("f32 f16 bf16")},

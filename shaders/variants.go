@@ -37,6 +37,24 @@ func widths(also Feature) []Variant {
 	return all
 }
 
+// tileConstants returns the names of the constants of include/tile.glsl, and then more.
+func tileConstants(more ...string) []string {
+	return append(strings.Fields("m n step rows cols slices stages parts function"), more...)
+}
+
+// AnyFunction is the end of the names of variants that apply any function to results. Variants
+// without it apply none, relu or clip.
+const AnyFunction = "_any"
+
+// withFunctions returns one variant per element type, and one with AnyFunction per type of floats.
+func withFunctions(floats, integers string) []Variant {
+	list := elements(floats + " " + integers)
+	for _, v := range elements(floats) {
+		list = append(list, Variant{v.Name + AnyFunction, append(v.Defines, "ANY_FUNCTION"), v.Needs})
+	}
+	return list
+}
+
 // matrixConstants returns the names of the constants of include/matrix.glsl, and then more.
 func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)

@@ -164,15 +164,65 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		w.int(n)
 		return b.flat("conv/direct", s.variant, n, nil, w, operands...)
 	}
+	w.int(s.Images)
 	z := s.Images * s.Groups
-	filters := sideOf(s.Filters, depth, depth, 1)
+	filters := sideOf(wordElements, s.Filters, depth, depth, 1)
 	t := b.dev.matrixTiling("conv/matrix", s.variant, s.Filters, pixels, z, 1, filters, matrixSide{down: true})
-	if t == nil {
-		t = plainTiling("conv/gemm", s.Filters, pixels)
-	} else {
+	if t != nil {
 		t.constants = append(t.constants, wordConstants(filters)...)
+		return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
 	}
-	return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
+	return b.tiledConv(s, w, operands)
+}
+
+// tiledConv adds the dispatch of a convolution by tiles in registers.
+func (b *binder) tiledConv(s *convolution, w words, operands []device.Operand) error {
+	pixels, depth := product3(s.Out), s.Channels*product3(s.Kernel)
+	p := tiled{s.Filters, s.Images * pixels, depth, s.Groups, 4}
+	t, parts := b.dev.choose(convTiles, p)
+	if t == nil {
+		return device.Refuse("no tile of %d filters and %d pixels fits the device", p.m, p.n)
+	}
+	plain := product3(s.Kernel) == 1 && product3(s.Stride) == 1 && pixels == product3(s.In)
+	table := device.Operand{}
+	if !plain {
+		terms, err := convTerms(s)
+		if err != nil {
+			return err
+		}
+		table = constant(terms...)
+	}
+	sums, counters := b.shares(t, p, parts)
+	across, down := t.grid(p.m, p.n)
+	constants := t.constants(parts, s.function)
+	constants.bool(plain, depth%tileWord == 0, pixels%tileWord == 0)
+	return b.dispatch("conv/gemm", tileVariant(s.variant, s.function), t.size(), [3]int{across, down, s.Groups * parts},
+		constants, w, append(operands, sums, counters, table)...)
+}
+
+// convTerms returns the table of conv/gemm: for each term of a sum the offset of its element from
+// the first of a window, and the steps along the axes, packed.
+func convTerms(s *convolution) (terms []uint32, err error) {
+	const rowBits, planeBits = 12, 8
+	in, kernel, dilation, pad := spread(s.In, 1), spread(s.Kernel, 1), spread(s.Dilation, 1), spread(s.Pad, 0)
+	for i, bits := range []int{planeBits, rowBits, rowBits} {
+		if most := 1<<(bits-1) - 1; max(pad[i], kernel[i]*dilation[i]) > most {
+			return nil, device.Refuse("windows reach %d elements along axis %d", max(pad[i], kernel[i]*dilation[i]), i)
+		}
+	}
+	for c := range s.Channels {
+		for z := range kernel[0] {
+			for y := range kernel[1] {
+				for x := range kernel[2] {
+					at := [3]int{z*dilation[0] - pad[0], y*dilation[1] - pad[1], x*dilation[2] - pad[2]}
+					offset := ((c*in[0]+at[0])*in[1]+at[1])*in[2] + at[2]
+					steps := at[0]<<(2*rowBits) | at[1]&(1<<rowBits-1)<<rowBits | at[2]&(1<<rowBits-1)
+					terms = append(terms, uint32(offset), uint32(steps))
+				}
+			}
+		}
+	}
+	return terms, nil
 }
 
 func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {

@@ -1,6 +1,8 @@
 package vulkan
 
 import (
+	"fmt"
+
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/shaders"
 )
@@ -55,4 +57,52 @@ func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
 		return 0, 0
 	}
 	return t.rows, t.cols
+}
+
+// Tiles is the number of tiles of products and of convolutions.
+var Tiles = [2]int{len(productTiles), len(convTiles)}
+
+// TileShared returns the bytes of shared memory that a workgroup takes for a tile of products and for
+// one of convolutions, with sums of 32 bits.
+func TileShared(product, conv int) int {
+	return max(productTiles[product].shared(4), convTiles[conv].shared(4))
+}
+
+// OnlyTile makes products and convolutions use one tile each, on devices in software as if these
+// computed units workgroups beside each other. It returns a function that ends this.
+func OnlyTile(product, conv, units int) (restore func()) {
+	products, convs, old := productTiles, convTiles, deviceUnits["cpu"]
+	productTiles, convTiles, deviceUnits["cpu"] = products[product:product+1], convs[conv:conv+1], units
+	return func() { productTiles, convTiles, deviceUnits["cpu"] = products, convs, old }
+}
+
+// Tile is a way to divide a product.
+type Tile struct{ M, N, Slices, Parts int }
+
+// ProductTile returns how products [m,n] of k terms are divided on a device of a type with caps c.
+func ProductTile(c vk.Caps, deviceType string, m, n, k int) Tile {
+	d := &Device{info: vk.Info{Caps: c, Type: deviceType}}
+	t, parts := d.choose(productTiles, tiled{m, n, k, 1, 4})
+	if t == nil {
+		return Tile{}
+	}
+	return Tile{t.m, t.n, t.slices, parts}
+}
+
+// TileFits checks that the invocations of a tile divide its operands, by the rules of
+// include/tile.glsl and of the shaders that include it.
+func TileFits() (wrong []string) {
+	for name, list := range map[string][]tile{"matmul/gemm": productTiles, "conv/gemm": convTiles} {
+		for _, t := range list {
+			one := t.size() / t.slices
+			ok := t.m*t.step/4%one == 0 && t.n*t.step/4%one == 0 && one%32 == 0 && t.n%(8*t.cols) == 0 && t.m%(4*t.rows) == 0
+			if name == "conv/gemm" {
+				ok = ok && one%t.n == 0 && t.step%(4*one/t.n) == 0
+			}
+			if !ok {
+				wrong = append(wrong, fmt.Sprint(name, t))
+			}
+		}
+	}
+	return wrong
 }

@@ -206,35 +206,53 @@ func (b *binder) products(x *multiplying) error {
 		defer b.works(x.m * x.n * x.k * z)
 		return b.fewRows(x.product, z, variant, w, []device.Operand{x.left, x.right, x.c.operand, x.out})
 	}
-	t := b.tiling(x, batch, z, variant)
-	grid, total, size := t.grid(x.m, x.n, z), z*x.m*x.n, max(4, x.dtype.Bits()/8)
+	defer b.works(x.m * x.n * x.k * z)
+	begins := [2][]int{{x.first, batch[0].a, batch[1].a, batch[2].a}, {batch[0].b, batch[1].b, batch[2].b}}
+	left := sideOf(wordElements, x.m, x.k, x.aRow, x.aCol, begins[0]...)
+	right := sideOf(wordElements, x.n, x.k, x.bCol, x.bRow, begins[1]...)
+	if t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, b.parts(1, x.k, leastTerms, 0), left, right); t != nil {
+		t.constants = append(t.constants, wordConstants(left, right)...)
+		return b.byMatrices(x, t, z, variant, w, after)
+	}
+	left = sideOf(tileWord, x.m, x.k, x.aRow, x.aCol, begins[0]...)
+	right = sideOf(tileWord, x.n, x.k, x.bCol, x.bRow, begins[1]...)
+	return b.byTiles(x, z, variant, function, w, left, right)
+}
+
+// byTiles adds the dispatch of z products by tiles in registers.
+func (b *binder) byTiles(x *multiplying, z int, variant string, function uint32, w words, left, right matrixSide) error {
+	p := tiled{x.m, x.n, x.k, z, max(4, x.dtype.Bits()/8)}
+	t, parts := b.dev.choose(productTiles, p)
+	if t == nil {
+		return device.Refuse("no tile of a product [%d,%d] fits the device", x.m, x.n)
+	}
+	sums, counters := b.shares(t, p, parts)
+	across, down := t.grid(x.m, x.n)
+	constants := t.constants(parts, function)
+	constants.bool(left.down, right.down, left.words, right.words, x.n%tileWord == 0)
+	return b.dispatch("matmul/gemm", tileVariant(variant, function), t.size(), [3]int{across, down, z * parts}, constants, w,
+		x.left, x.right, x.c.operand, x.out, sums, counters)
+}
+
+// byMatrices adds the dispatches of z products by cooperative matrices. After are the words of what
+// follows the sums.
+func (b *binder) byMatrices(x *multiplying, t *tiling, z int, variant string, w, after words) error {
+	const size = 4
+	grid, total := t.grid(x.m, x.n, z), z*x.m*x.n
 	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
 	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
 		sums = b.temp(parts * size * total)
 	}
 	parts = max(parts, 1)
 	grid[2] *= parts
-	err = b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right,
-		x.c.operand, x.out, sums)
-	b.works(x.m * x.n * x.k * z)
+	err := b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand,
+		x.out, sums)
 	if err != nil || parts == 1 {
 		return err
 	}
 	w = words{}
 	w.int(total, x.m, x.n, parts)
 	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
-}
-
-// tiling returns tiles of cooperative matrices if the device has them, else tiles in shared memory.
-func (b *binder) tiling(x *multiplying, batch []batchAxis, z int, variant string) *tiling {
-	left := sideOf(x.m, x.k, x.aRow, x.aCol, x.first, batch[0].a, batch[1].a, batch[2].a)
-	right := sideOf(x.n, x.k, x.bCol, x.bRow, batch[0].b, batch[1].b, batch[2].b)
-	t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, b.parts(1, x.k, leastTerms, 0), left, right)
-	if t == nil {
-		return plainTiling("matmul/gemm", x.m, x.n)
-	}
-	t.constants = append(t.constants, wordConstants(left, right)...)
-	return t
 }
 
 // The workgroups that a dispatch should have, the most that share an axis, and the least terms of a

@@ -71,9 +71,9 @@ type matrixSide struct {
 	words bool // read by whole words
 }
 
-// sideOf describes an operand of n rows or columns of k elements, with strides step and kStep.
-// Begins are its offsets and the strides of its batch.
-func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
+// sideOf describes an operand of n rows or columns of k elements, with strides step and kStep. Begins
+// are its offsets and the strides of its batch. A word is the given number of elements.
+func sideOf(word, n, k, step, kStep int, begins ...int) matrixSide {
 	s := matrixSide{down: step == 1 && kStep != 1}
 	neighbours, next, line := k, kStep, step
 	if s.down {
@@ -81,7 +81,7 @@ func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
 	}
 	s.words = next == 1
 	for _, x := range append(begins, neighbours, line) {
-		s.words = s.words && x%wordElements == 0
+		s.words = s.words && x%word == 0
 	}
 	return s
 }

@@ -145,7 +145,7 @@ func TestMatrices(t *testing.T) {
 		t.Run(setting.name, func(t *testing.T) {
 			t.Parallel()
 			s := compareWith(t, setting.options, matrixNodes(t, rand.New(rand.NewPCG(7, 3))))
-			for _, name := range []string{"matmul/matrix", "conv/matrix", "quant/matrix", "quant/nbits_matrix"} {
+			for _, name := range []string{"matmul/matrix", "matmul/join", "conv/matrix", "quant/matrix", "quant/nbits_matrix"} {
 				if strings.Contains(s.how, name) != setting.has {
 					t.Errorf("a node ran by %s: %v", name, !setting.has)
 				}

@@ -143,15 +143,24 @@ func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader st
 			256, 256, 256, 4*bytes)
 		return seconds, t.shader, err
 	}
-	t := plainTiling("matmul/gemm", n, n)
-	if x := d.matrixTiling("matmul/matrix", elements, n, n, 1, 1, left, right); x != nil {
-		t = x
-		t.constants = append(t.constants, wordConstants(left, right)...)
+	sizes := []int{bytes, bytes, 256, bytes, 256, 256}
+	w := squares(n, n).plainSums()
+	if t := d.matrixTiling("matmul/matrix", elements, n, n, 1, 1, left, right); t != nil {
+		constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right), []uint32{1})
+		seconds, err = d.time(t.shader, elements, constants, w, t.grid(n, n, 1), sizes[:5]...)
+		return seconds, t.shader, err
 	}
-	constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, []uint32{1})
-	seconds, err = d.time(t.shader, elements, constants, squares(n, n).plainSums(), t.grid(n, n, 1), bytes, bytes, 256,
-		bytes, 256)
-	return seconds, t.shader, err
+	const sums = 4
+	t, parts := d.choose(productTiles, tiled{n, n, n, 1, sums})
+	if t == nil || parts > 1 {
+		return 0, "", failure(fmt.Errorf("no tile of products of %d rows and columns fits the device", n))
+	}
+	across, down := t.grid(n, n)
+	constants := t.constants(parts, 0)
+	constants.bool(left.down, right.down, true, true, true)
+	seconds, err = d.time("matmul/gemm", elements, append(words{uint32(t.size())}, constants...), w, [3]int{across, down, 1},
+		sizes...)
+	return seconds, "matmul/gemm", err
 }
 
 // time returns the seconds of the fastest run of a shader on buffers with sizes in bytes.

@@ -110,8 +110,8 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	defer b.works(g.m * g.n * g.k * z)
 	operands := []device.Operand{a, aScale, aZero, b.in(in.b), bScale, bZero, yScale, yZero, bias, add, y}
 	signs := []uint32{signed(aType), signed(b.DType(in.b)), signed(result), half}
-	left := sideOf(g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
-	right := sideOf(g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
+	left := sideOf(wordElements, g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
+	right := sideOf(wordElements, g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
 	if t := b.dev.matrixTiling("quant/matrix", "i8", g.m, g.n, z, 1, left, right); t != nil {
 		return b.dispatch(t.shader, variant, t.size, t.grid(g.m, g.n, z),
 			slices.Concat(t.constants, wordConstants(left, right), signs), w, operands...)

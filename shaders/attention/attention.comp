@@ -12,6 +12,7 @@
 // include/codes.glsl, and their strides are bytes.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #include "math_active.glsl"
@@ -180,7 +181,7 @@ void main() {
         sum = 1.0;
     }
     float acc[MOST / SIDE];
-    for (uint c = 0; c < MOST / SIDE; c++) acc[c] = 0.0;
+    [[unroll]] for (uint c = 0; c < MOST / SIDE; c++) acc[c] = 0.0;
     int begin = s.lo / int(SIDE) * int(SIDE), end = s.hi;
     if (CUT != 0) {
         int blocks = (max(end - begin, 0) + int(SIDE) - 1) / int(SIDE);
@@ -206,7 +207,7 @@ void main() {
         sum *= factor;
         uint count = uint(min(int(SIDE), end - first));
         for (uint i = 0; i < count; i++) sum += weight[i];
-        for (uint c = 0; c < MOST / SIDE; c++) {
+        [[unroll]] for (uint c = 0; c < MOST / SIDE; c++) {
             uint e = c * SIDE + id;
             if (e >= width) continue;
             float a = acc[c] * factor;
@@ -227,14 +228,14 @@ void main() {
             of_parts[at] = top;
             of_parts[at + 1] = sum;
         }
-        for (uint c = 0; c < MOST / SIDE; c++) {
+        [[unroll]] for (uint c = 0; c < MOST / SIDE; c++) {
             uint e = c * SIDE + id;
             if (e < width) of_parts[at + 2 + e] = acc[c];
         }
         return;
     }
     uint y_at = SIDE_BY_SIDE != 0 ? ((b * rows + row) * heads + head) * width : lane * width;
-    for (uint c = 0; c < MOST / SIDE; c++) {
+    [[unroll]] for (uint c = 0; c < MOST / SIDE; c++) {
         uint e = c * SIDE + id;
         if (e < width) y[y_at + e] = STORE(weighted(acc[c], sum, NANS));
     }

@@ -1,11 +1,12 @@
 // matrix computes the convolutions of conv/gemm by cooperative matrices. After the constants of
 // matrix.glsl, LEFT_WORDS says whether filters are read by whole words. Neighbours of filters are
-// along k; neighbours of windows are pixels.
+// along k; neighbours of windows are pixels. z of the grid numbers the groups of all images.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 #include "matrix.glsl"
+#include "epilogue.glsl"
 #include "conv.glsl"
 
 layout(constant_id = 12) const uint LEFT_WORDS = 0;
@@ -13,6 +14,10 @@ layout(constant_id = 12) const uint LEFT_WORDS = 0;
 layout(std430, binding = 0) readonly buffer XBits { uint16_t x_bits[]; };
 layout(std430, binding = 1) readonly buffer WBits { uint16_t w_bits[]; };
 layout(std430, binding = 1) readonly buffer WWords { WORD w_words[]; };
+
+// w_begin and x_begin return the first element of the group's filters and of its channels.
+uint w_begin() { return gl_WorkGroupID.z % groups * filters * depth(); }
+uint x_begin() { return gl_WorkGroupID.z * channels * plane(); }
 
 WORD left_word(uint line, uint at, uint k0, uint end) {
     uint row = gl_WorkGroupID.y * TILE_M + line, d = k0 + at, first = w_begin() + row * depth() + d;
@@ -42,6 +47,14 @@ WORD right_word(uint line, uint at, uint k0, uint end) {
     return word_of(e);
 }
 
-void result(uint row, uint col, SUM sum) { take_sum(gl_WorkGroupID.y * TILE_M + row, gl_WorkGroupID.x * TILE_N + col, sum); }
+void result(uint r, uint c, SUM sum) {
+    uint row = gl_WorkGroupID.y * TILE_M + r, col = gl_WorkGroupID.x * TILE_N + c;
+    if (row >= filters || col >= pixels()) return;
+    float v = sum;
+    if ((has & 1) != 0) v += LOAD(bias[gl_WorkGroupID.z % groups * filters + row]);
+    uint at = (gl_WorkGroupID.z * filters + row) * pixels() + col;
+    if ((has & 2) != 0) v += LOAD(add[at]);
+    y[at] = STORE(EPILOGUE(v, then, p, q));
+}
 
 void main() { multiply(0, depth()); }

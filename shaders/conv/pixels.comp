@@ -2,6 +2,7 @@
 // per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #include "epilogue.glsl"
@@ -21,6 +22,10 @@ layout(push_constant) uniform Words {
     float p, q;
 };
 
+// tile_pixels hands pixels to a loop that applies the function: a loop over registers with a large
+// body would keep them in memory.
+shared float tile_pixels[TILE * TILE * gl_WorkGroupSize.x];
+
 void main() {
     uint i = flat_index();
     if (i >= total) return;
@@ -28,20 +33,23 @@ void main() {
     uint image = tile / (down * across), top = tile / across % down * TILE, left = tile % across * TILE;
     uint at = (image * filters + own) * height * width;
     float rows[TILE * SIDE], v[SIDE];
-    for (uint c = 0; c < SIDE; c++) {
-        for (uint r = 0; r < SIDE; r++) v[r] = x[(r * SIDE + c) * total + i];
+    [[unroll]] for (uint c = 0; c < SIDE; c++) {
+        [[unroll]] for (uint r = 0; r < SIDE; r++) v[r] = x[(r * SIDE + c) * total + i];
         pixels_of(v);
-        for (uint r = 0; r < TILE; r++) rows[r * SIDE + c] = v[r];
+        [[unroll]] for (uint r = 0; r < TILE; r++) rows[r * SIDE + c] = v[r];
+    }
+    uint own_pixels = gl_LocalInvocationID.x;
+    [[unroll]] for (uint r = 0; r < TILE; r++) {
+        [[unroll]] for (uint c = 0; c < SIDE; c++) v[c] = rows[r * SIDE + c];
+        pixels_of(v);
+        [[unroll]] for (uint c = 0; c < TILE; c++) tile_pixels[(r * TILE + c) * gl_WorkGroupSize.x + own_pixels] = v[c];
     }
     float base = (has & 1) != 0 ? LOAD(bias[own]) : 0.0;
-    for (uint r = 0; r < TILE && top + r < height; r++) {
-        for (uint c = 0; c < SIDE; c++) v[c] = rows[r * SIDE + c];
-        pixels_of(v);
-        for (uint c = 0; c < TILE && left + c < width; c++) {
-            uint to = at + (top + r) * width + left + c;
-            float sum = v[c] + base;
-            if ((has & 2) != 0) sum += LOAD(add[to]);
-            y[to] = STORE(EPILOGUE(sum, then, p, q));
-        }
+    [[dont_unroll]] for (uint e = 0; e < TILE * TILE; e++) {
+        uint row = top + e / TILE, col = left + e % TILE, to = at + row * width + col;
+        if (row >= height || col >= width) continue;
+        float sum = tile_pixels[e * gl_WorkGroupSize.x + own_pixels] + base;
+        if ((has & 2) != 0) sum += LOAD(add[to]);
+        y[to] = STORE(EPILOGUE(sum, then, p, q));
     }
 }

@@ -2,6 +2,7 @@
 // invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #include "winograd.glsl"
@@ -23,17 +24,17 @@ void main() {
     uint image = tile / (down * across), top = tile / across % down * TILE, left = tile % across * TILE;
     uint at = (image * channels + channel) * height * width;
     float rows[POINTS], v[SIDE];
-    for (uint c = 0; c < SIDE; c++) {
-        for (uint r = 0; r < SIDE; r++) {
+    [[unroll]] for (uint c = 0; c < SIDE; c++) {
+        [[unroll]] for (uint r = 0; r < SIDE; r++) {
             uint row = top + r - pad_top, col = left + c - pad_left; // wrap to large numbers before an edge
             v[r] = row < height && col < width ? LOAD(x[at + row * width + col]) : 0.0;
         }
         points_of(v);
-        for (uint r = 0; r < SIDE; r++) rows[r * SIDE + c] = v[r];
+        [[unroll]] for (uint r = 0; r < SIDE; r++) rows[r * SIDE + c] = v[r];
     }
-    for (uint r = 0; r < SIDE; r++) {
-        for (uint c = 0; c < SIDE; c++) v[c] = rows[r * SIDE + c];
+    [[unroll]] for (uint r = 0; r < SIDE; r++) {
+        [[unroll]] for (uint c = 0; c < SIDE; c++) v[c] = rows[r * SIDE + c];
         points_of(v);
-        for (uint c = 0; c < SIDE; c++) y[(r * SIDE + c) * total + i] = v[c];
+        [[unroll]] for (uint c = 0; c < SIDE; c++) y[(r * SIDE + c) * total + i] = v[c];
     }
 }

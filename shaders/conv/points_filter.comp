@@ -2,6 +2,7 @@
 // invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #include "winograd.glsl"
@@ -15,14 +16,14 @@ void main() {
     uint i = flat_index();
     if (i >= total) return;
     float rows[SIDE * 3], v[SIDE];
-    for (uint c = 0; c < 3; c++) {
-        for (uint r = 0; r < 3; r++) v[r] = LOAD(w[i * 9 + r * 3 + c]);
+    [[unroll]] for (uint c = 0; c < 3; c++) {
+        [[unroll]] for (uint r = 0; r < 3; r++) v[r] = LOAD(w[i * 9 + r * 3 + c]);
         points_of_filter(v);
-        for (uint r = 0; r < SIDE; r++) rows[r * 3 + c] = v[r];
+        [[unroll]] for (uint r = 0; r < SIDE; r++) rows[r * 3 + c] = v[r];
     }
-    for (uint r = 0; r < SIDE; r++) {
-        for (uint c = 0; c < 3; c++) v[c] = rows[r * 3 + c];
+    [[unroll]] for (uint r = 0; r < SIDE; r++) {
+        [[unroll]] for (uint c = 0; c < 3; c++) v[c] = rows[r * 3 + c];
         points_of_filter(v);
-        for (uint c = 0; c < SIDE; c++) y[(r * SIDE + c) * total + i] = v[c];
+        [[unroll]] for (uint c = 0; c < SIDE; c++) y[(r * SIDE + c) * total + i] = v[c];
     }
 }

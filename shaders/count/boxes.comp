@@ -40,7 +40,7 @@ float area(vec4 c) {
 bool overlap(vec4 c, vec4 d) {
     precise float h = min_nan(c.z, d.z) - max_nan(c.x, d.x), w = min_nan(c.w, d.w) - max_nan(c.y, d.y);
     if (is_nan(h) || is_nan(w) || !(h > 0.0 && w > 0.0)) return false;
-    precise float common_ = h * w, all = area(c) + area(d) - common_, share = quotient(common_, all);
+    precise float common_ = h * w, all = area(c) + area(d) - common_, share = rounded_quotient(common_, all);
     return !is_nan(all) && all > 0.0 && !is_nan(share) && share > ((GIVEN & 2) != 0 ? part : 0.0);
 }
 

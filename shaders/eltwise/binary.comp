@@ -8,6 +8,7 @@
 #include "types.glsl"
 #include "binary.glsl"
 #ifdef IS_FLOAT
+#include "quotient.glsl"
 #include "power.glsl"
 #endif
 
@@ -27,7 +28,7 @@ C apply(C u, C v) {
     case F_add: return u + v;
     case F_sub: return u - v;
     case F_mul: return u * v;
-    case F_div: return u / v;
+    case F_div: return rounded_quotient(u, v);
     case F_min: return min_nan(u, v);
     case F_max: return max_nan(u, v);
     case F_prelu: return u < 0.0 ? u * v : u;

@@ -2,6 +2,8 @@
 #ifndef MATH_TRIG_GLSL
 #define MATH_TRIG_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
+
 #include "math.glsl"
 
 const float HALF_PI_HIGH = 1.5707963705062866;
@@ -9,8 +11,19 @@ const float HALF_PI_LOW = -4.371138828673793e-08;
 const float PI_HIGH = 3.1415927410125732;
 const float PI_LOW = -8.742277657347586e-08;
 
-// TWO_OVER_PI has a word of zeros and then the bits of 2/pi.
-const uint TWO_OVER_PI[8] = uint[](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+// two_over_pi returns word i of the bits of 2/pi behind a word of zeros.
+uint two_over_pi(int i) {
+    switch (i) {
+    case 1: return 0xa2f9836eu;
+    case 2: return 0x4e441529u;
+    case 3: return 0xfc2757d1u;
+    case 4: return 0xf534ddc0u;
+    case 5: return 0xdb629599u;
+    case 6: return 0x3c439041u;
+    case 7: return 0xfe5163abu;
+    }
+    return 0u;
+}
 
 // reduced_far returns x - k pi/2 for |x| > 1 and the nearest whole k; k is exact in its low two
 // bits. It multiplies the fraction of x by the bits of 2/pi that matter: others yield whole turns
@@ -19,9 +32,9 @@ float reduced_far(float x, out int k) {
     const uint u = floatBitsToUint(x), fraction = (u & 0x007fffffu) | 0x00800000u;
     const int from = int((u >> 23) & 0xffu) - 150 - 2 + 32, word = from >> 5, shift = from & 31;
     uint w[3];
-    for (int i = 0; i < 3; i++) {
-        const uint next = word + i + 1 < 8 ? TWO_OVER_PI[word + i + 1] : 0u;
-        w[i] = shift == 0 ? TWO_OVER_PI[word + i] : (TWO_OVER_PI[word + i] << shift) | (next >> (32 - shift));
+    [[unroll]] for (int i = 0; i < 3; i++) {
+        const uint bits = two_over_pi(word + i);
+        w[i] = shift == 0 ? bits : (bits << shift) | (two_over_pi(word + i + 1) >> (32 - shift));
     }
     uint high, low, carry, top, unused;
     umulExtended(fraction, w[2], carry, unused);

@@ -7,7 +7,7 @@
 
 #define BYTE_OF(x, i) ((x)[(i) / 4] >> ((i) % 4 * 8) & 255u)
 #define CODE_OF(x, i, is_signed) code_of(BYTE_OF(x, i), is_signed)
-#define SCALE_OF(x, i, is_half) ((is_half) != 0 ? unpackHalf2x16((x)[(i) / 2])[(i) % 2] : uintBitsToFloat((x)[i]))
+#define SCALE_OF(list, i, is_half) ((is_half) != 0 ? unpackHalf2x16((list)[(i) / 2] >> (i) % 2 * 16).x : uintBitsToFloat((list)[i]))
 
 int code_of(uint byte_, uint is_signed) { return is_signed != 0 ? int(byte_ << 24) >> 24 : int(byte_); }
 

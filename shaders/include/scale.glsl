@@ -5,6 +5,7 @@
 #define SCALE_GLSL
 
 #include "bits.glsl"
+#include "quotient.glsl"
 
 #ifdef SCALE_F16
 #extension GL_EXT_shader_16bit_storage : require
@@ -27,21 +28,9 @@ float in_precision(uint precision_, float v) {
     return precision_ == 1 ? rounded_f16(v) : precision_ == 2 ? float_of_bf16(bf16_bits(v)) : v;
 }
 
-// quotient returns v / s. Drivers' quotients may be a few units off, enough to decide ties. The
-// remainder corrects quotients below 65536. Larger ones stay: their last bits do not matter.
-float quotient(float v, float s) {
-    precise float q = v / s;
-    if (magnitude(q) < 65536.0) {
-        precise float left = fma(-q, s, v);
-        precise float better = q + left / s;
-        q = better;
-    }
-    return q;
-}
-
 // quotient_in rounds operands and quotient to a precision.
 float quotient_in(uint precision_, float v, float s) {
-    return in_precision(precision_, quotient(in_precision(precision_, v), in_precision(precision_, s)));
+    return in_precision(precision_, rounded_quotient(in_precision(precision_, v), in_precision(precision_, s)));
 }
 
 // scale_of returns the index of the scale of element i of [outer,axis,inner]. A block of elements

@@ -3,6 +3,8 @@
 #ifndef TINY_GLSL
 #define TINY_GLSL
 
+#include "quotient.glsl"
+
 // key_of maps numbers, tiny ones too, to integers in the same order. -0 and 0 have one key. Float
 // comparisons may take tiny numbers for 0.
 int key_of(float x) {
@@ -38,7 +40,7 @@ float product(float u, float v) {
 }
 
 float quotient(float u, float v) {
-    precise float z = u / v;
+    precise float z = rounded_quotient(u, v);
     if (!is_tiny(v)) return z;
     // The quotient is normal or infinite.
     if (is_tiny(u)) {

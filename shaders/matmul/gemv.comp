@@ -5,6 +5,7 @@
 // columns of b, otherwise neighbouring elements along k.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #include "epilogue.glsl"
@@ -45,14 +46,14 @@ void main() {
     uint b_at = i0 * b0 + i1 * b1 + i2 * b2 + col * b_col;
 
     C sums[ROWS];
-    for (uint r = 0; r < ROWS; r++) sums[r] = C(0);
+    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = C(0);
     for (uint d = first; col < n && d < k; d += parts) {
         C v = LOAD(b[b_at + d * b_row]);
-        for (uint r = 0; r < ROWS; r++) {
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
             if (row0 + r < m) sums[r] += LOAD(a[a_at + (row0 + r) * a_row + d * a_col]) * v;
         }
     }
-    for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
     barrier();
     for (uint step = parts / 2; step > 0; step /= 2) {
         for (uint r = 0; r < ROWS && first < step; r++) {
@@ -62,7 +63,7 @@ void main() {
         barrier();
     }
     if (first != 0 || col >= n) return;
-    for (uint r = 0; r < ROWS; r++) {
+    [[dont_unroll]] for (uint r = 0; r < ROWS; r++) {
         uint row = row0 + r;
         if (row >= m) return;
         C v = SCALED(part[(r * COLUMNS + column) * parts], alpha);

@@ -1,5 +1,6 @@
 // matrix computes the products of matmul/gemm by cooperative matrices. After the constants of
-// matrix.glsl, LEFT_WORDS and RIGHT_WORDS say whether operands are read by whole words.
+// matrix.glsl, LEFT_WORDS and RIGHT_WORDS say whether operands are read by whole words. If PARTS is
+// above 1, workgroups write their sums one part after another, and matmul/join adds them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -10,12 +11,14 @@ layout(constant_id = 12) const uint LEFT_WORDS = 0;
 layout(constant_id = 13) const uint RIGHT_WORDS = 0;
 layout(constant_id = 14) const uint PARTS = 1;
 
+#include "epilogue.glsl"
 #include "gemm.glsl"
 
 layout(std430, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
 layout(std430, binding = 0) readonly buffer AWords { WORD a_words[]; };
 layout(std430, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 layout(std430, binding = 1) readonly buffer BWords { WORD b_words[]; };
+layout(std430, binding = 4) writeonly buffer Sums { float sums_of_part[]; };
 
 uint a_at, b_at;
 
@@ -43,11 +46,17 @@ WORD right_word(uint line, uint at, uint k0, uint end) {
     return word_of(e);
 }
 
-void result(uint row, uint col, SUM sum) { take_sum(gl_WorkGroupID.y * TILE_M + row, gl_WorkGroupID.x * TILE_N + col, sum); }
+void result(uint r, uint c, SUM sum) {
+    uint row = gl_WorkGroupID.y * TILE_M + r, col = gl_WorkGroupID.x * TILE_N + c;
+    if (row >= m || col >= n) return;
+    uint at = (matrix() * m + row) * n + col;
+    if (PARTS > 1) sums_of_part[part() * (gl_NumWorkGroups.z / PARTS) * m * n + at] = sum;
+    else y[at] = STORE(EPILOGUE(with_addend(sum, row, col), then, p, q));
+}
 
 void main() {
     a_at = a_begin(matrix());
     b_at = b_begin(matrix());
-    uint first = part() * part_terms(TILE_K);
-    multiply(first, min(k, first + part_terms(TILE_K)));
+    uint terms = (k + PARTS * TILE_K - 1) / (PARTS * TILE_K) * TILE_K, first = part() * terms;
+    multiply(first, min(k, first + terms));
 }

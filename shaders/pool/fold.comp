@@ -2,6 +2,7 @@
 // in images, a pixel per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 
@@ -18,7 +19,7 @@ void main() {
     if (i >= total) return;
     uint at[3];
     uint plane = i;
-    for (int a = 2; a >= 0; a--) {
+    [[unroll]] for (int a = 2; a >= 0; a--) {
         at[a] = plane % extent[a];
         plane /= extent[a];
     }
@@ -27,7 +28,7 @@ void main() {
     for (uint t = 0; t < taps; t++) {
         uint rest = t, block = 0, step = 1;
         bool is = true;
-        for (int a = 2; a >= 0; a--) {
+        [[unroll]] for (int a = 2; a >= 0; a--) {
             int from = int(at[a] + pad[a]) - int(rest % kernel[a] * dilation[a]);
             rest /= kernel[a];
             uint k = uint(from) / stride[a];

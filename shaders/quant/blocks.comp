@@ -4,6 +4,7 @@
 // count the columns, axis y the rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "blocks.glsl"
 
@@ -29,7 +30,7 @@ void main() {
     uint col = (gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x) * COLUMNS + column, row0 = gl_WorkGroupID.y * ROWS;
 
     float sums[ROWS];
-    for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
+    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
     for (uint unit = first; col < n && unit < units; unit += parts) {
         uint b = (col * units + unit) / UNITS * BYTES, u = unit % UNITS;
         for (uint i = 0; i < 8; i++) {
@@ -38,14 +39,14 @@ void main() {
             vec4 numbers = vec4(number_of(codes & 255u), number_of(codes >> 8 & 255u), number_of(codes >> 16 & 255u),
                 number_of(codes >> 24));
             vec4 v = numbers * scales.x + scales.y;
-            for (uint r = 0; r < ROWS; r++) {
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
                 if (row0 + r >= m) continue;
                 uint from = (row0 + r) * k + at;
                 sums[r] += a[from] * v.x + a[from + 1] * v.y + a[from + 2] * v.z + a[from + 3] * v.w;
             }
         }
     }
-    for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
     barrier();
     for (uint step = parts / 2; step > 0; step /= 2) {
         for (uint r = 0; r < ROWS && first < step; r++) {

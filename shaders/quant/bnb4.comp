@@ -4,6 +4,7 @@
 // rows. Its invocations split the k axis, and their sums are added in a fixed order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 
@@ -30,14 +31,14 @@ void main() {
     uint column = id / parts, first = id % parts;
     uint col = gl_WorkGroupID.x * COLUMNS + column, row0 = gl_WorkGroupID.y * ROWS;
     float sums[ROWS];
-    for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
+    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
     for (uint at = first; col < n && at < k; at += parts) {
         float w = weight(col * step + at * deep);
-        for (uint r = 0; r < ROWS; r++) {
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
             if (row0 + r < m) sums[r] += LOAD(a[(row0 + r) * k + at]) * w;
         }
     }
-    for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
     barrier();
     for (uint half_ = parts / 2; half_ > 0; half_ /= 2) {
         for (uint r = 0; r < ROWS && first < half_; r++) {

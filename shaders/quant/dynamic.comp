@@ -6,6 +6,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #include "common.glsl"
 #include "bits.glsl"
+#include "quotient.glsl"
 
 layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) writeonly buffer Scale { float scale[]; };
@@ -35,8 +36,8 @@ void main() {
         barrier();
     }
     if (id != 0) return;
-    precise float s = (highs[0] == lows[0] ? 1.0 : highs[0] - lows[0]) / 255.0;
-    precise float offset = negated(lows[0]) / s;
+    precise float range = highs[0] == lows[0] ? 1.0 : highs[0] - lows[0];
+    float s = rounded_quotient(range, 255.0), offset = rounded_quotient(negated(lows[0]), s);
     scale[0] = s;
     zero[0] = uint8_t(uint(offset > 0.0 ? offset < 255.0 ? roundEven(offset) : 255.0 : 0.0));
 }

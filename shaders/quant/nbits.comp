@@ -3,6 +3,7 @@
 // in a fixed order. With FLOAT_ROWS, rows are float32.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "types.glsl"
 #define BITS_ID 1
@@ -27,18 +28,18 @@ void main() {
     uint col = gl_WorkGroupID.x * COLUMNS + column, row0 = gl_WorkGroupID.y * ROWS;
 
     float sums[ROWS];
-    for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
+    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
     for (uint w = first; col < n && w < row_words; w += parts) {
         uint word = codes[col * row_words + w], at = w * PER_WORD, b = at / block;
         float scale = scale_of(col, b), zero = zero_of(col, b);
         for (uint e = 0; e < PER_WORD && at + e < k; e++) {
             float v = (float(word >> e * BITS_PER_CODE & MASK) - zero) * scale;
-            for (uint r = 0; r < ROWS; r++) {
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
                 if (row0 + r < m) sums[r] += LOAD_A(a[(row0 + r) * k + at + e]) * v;
             }
         }
     }
-    for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
     barrier();
     for (uint step = parts / 2; step > 0; step /= 2) {
         for (uint r = 0; r < ROWS && first < step; r++) {

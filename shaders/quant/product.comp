@@ -2,6 +2,7 @@
 // invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #define SIGNS 1
 #include "product.glsl"
@@ -27,11 +28,14 @@ void main() {
     for (uint p = 0; p < k; p += 4) {
         uint v = word_a(a_at, p);
         row = dot4(v, 0x01010101u, row);
-        for (uint c = 0; c < count; c++) {
+        [[unroll]] for (uint c = 0; c < 4; c++) {
+            if (c >= count) continue;
             uint w = word_b(b_at + (j0 + c) * b_col, p);
             sums[c] = dot4(v, w, sums[c]);
             columns[c] = dot4(0x01010101u, w, columns[c]);
         }
     }
-    for (uint c = 0; c < count; c++) take_sum(q, i, j0 + c, sums[c], row, columns[c]);
+    [[unroll]] for (uint c = 0; c < 4; c++) {
+        if (c < count) take_sum(q, i, j0 + c, sums[c], row, columns[c]);
+    }
 }
