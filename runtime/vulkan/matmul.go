@@ -202,12 +202,12 @@ func (b *binder) products(x *multiplying) error {
 	after.float(x.epilogue.P, x.epilogue.Q)
 	w = append(w, after...)
 	w.int(x.first)
-	if x.m <= fewRows {
-		defer b.works(x.m * x.n * x.k * z)
-		return b.fewRows(x.product, z, variant, w, []device.Operand{x.left, x.right, x.c.operand, x.out})
-	}
 	defer b.works(x.m * x.n * x.k * z)
 	begins := [2][]int{{x.first, batch[0].a, batch[1].a, batch[2].a}, {batch[0].b, batch[1].b, batch[2].b}}
+	if x.m <= fewRows {
+		return b.fewRows(x, z, variant, w, sideOf(tileWord, x.m, x.k, x.aRow, x.aCol, begins[0]...),
+			sideOf(tileWord, x.n, x.k, x.bCol, x.bRow, begins[1]...))
+	}
 	left := sideOf(wordElements, x.m, x.k, x.aRow, x.aCol, begins[0]...)
 	right := sideOf(wordElements, x.n, x.k, x.bCol, x.bRow, begins[1]...)
 	if t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, b.parts(1, x.k, leastTerms, 0), left, right); t != nil {
@@ -277,16 +277,36 @@ func (b *binder) parts(groups, n, least, bytes int) int {
 // fewRows is the most rows of products for which workgroups share the axis that is summed over.
 const fewRows = 4
 
-// fewRows adds the dispatch of products of few rows.
-func (b *binder) fewRows(p *product, z int, variant string, w words, operands []device.Operand) error {
-	size := min(256, b.dev.info.Caps.MaxInvocations)
-	columns, neighbours := 16, uint32(1)
-	if p.bCol != 1 && p.bRow == 1 {
-		columns, neighbours = 4, 0
+// fewRows adds the dispatch of z products of few rows.
+func (b *binder) fewRows(x *multiplying, z int, variant string, w words, left, right matrixSide) error {
+	size, columns := b.dev.rowSize(x.k, right)
+	constants := rowConstants(x.m, left, right)
+	groups := [3]int{(x.n + columns - 1) / columns, 1, z}
+	return b.dispatch("matmul/gemv", variant, size, groups, constants, w, x.left, x.right, x.c.operand, x.out)
+}
+
+// rowSize returns the invocations of a workgroup of matmul/gemv, and the columns that it computes.
+// More than the terms of a sum would have nothing to do.
+func (d *Device) rowSize(k int, right matrixSide) (size, columns int) {
+	const share, least = 32, 64
+	size = 256
+	if right.down && d.info.Type != "cpu" {
+		size = 1024
 	}
-	groups := [3]int{(p.n + columns - 1) / columns, 1, z}
-	return b.dispatch("matmul/gemv", variant, size, groups, []uint32{uint32(p.m), uint32(columns), neighbours}, w,
-		operands...)
+	for size > least && (size > min(d.info.Caps.MaxInvocations, d.info.Caps.MaxGroupSize[0]) || right.down && size >= 2*k) {
+		size /= 2
+	}
+	if right.down {
+		return size, share
+	}
+	return size, size / share
+}
+
+// rowConstants returns the constants of matmul/gemv.
+func rowConstants(rows int, left, right matrixSide) (list words) {
+	list.int(rows)
+	list.bool(right.down, left.words && !left.down, right.words)
+	return list
 }
 
 func bindMatMul(o *arith.FusedMatMul, b *binder) error {

@@ -122,9 +122,10 @@ func (w words) plainSums() words {
 
 // timeRow returns the seconds of a product [1,n] by [n,n] of float32.
 func (d *Device) timeRow(n int) (float64, error) {
-	const columns = 16
-	return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, squares(1, n).plainSums(),
-		[3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
+	left, right := matrixSide{words: true}, matrixSide{down: true, words: true}
+	size, columns := d.rowSize(n, right)
+	constants := append(words{uint32(size)}, rowConstants(1, left, right)...)
+	return d.time("matmul/gemv", "f32", constants, squares(1, n).plainSums(), [3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
 }
 
 // TimeProduct returns the seconds of a product of n by n matrices, and the name of the shader that

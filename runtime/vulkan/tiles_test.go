@@ -122,6 +122,42 @@ func TestChosenTiles(t *testing.T) {
 	}
 }
 
+// TestFewRows compares products of few rows with the CPU: matrices with neighbours along every axis,
+// of whole words and not, with functions, and batches.
+func TestFewRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 35))
+	var list []nodeCase
+	for _, d := range narrowFloats {
+		for i, s := range [][3]int{{1, 3, 5}, {1, 132, 516}, {2, 37, 301}, {3, 68, 1100}, {4, 40, 64}} {
+			if d != tensor.F32 && i != 1 {
+				continue
+			}
+			m, n, k := s[0], s[1], s[2]
+			for turned := range int64(4) {
+				a, b := []int{m, k}, []int{k, n}
+				if turned&1 != 0 {
+					slices.Reverse(a)
+				}
+				if turned&2 != 0 {
+					slices.Reverse(b)
+				}
+				attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5), number("beta", 2),
+					text("activation", []string{"Relu", "Tanh"}[i%2])}
+				in := []*tensor.Tensor{typed(t, d, some(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+				list = append(list, nodeCase{domain: kit.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: max(4*nears[d], 2e-4)})
+			}
+		}
+		in := []*tensor.Tensor{typed(t, d, some(r, 3*2*36), 3, 2, 36), typed(t, d, some(r, 3*36*20), 3, 36, 20)}
+		list = append(list, nodeCase{op: "MatMul", in: in, outs: 1, near: 4 * nears[d]})
+	}
+	for _, d := range []tensor.DType{tensor.I32, tensor.I64} {
+		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{integers(t, r, d, 2, 70), integers(t, r, d, 70, 12)}, outs: 1})
+	}
+	if s := compareWith(t, vulkan.Options{}, list); !strings.Contains(s.how, "matmul/gemv") {
+		t.Error("no node ran by matmul/gemv")
+	}
+}
+
 // integers returns a matrix of integers of type d.
 func integers(t *testing.T, r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
 	x := tensor.New(d, shape...)

@@ -1,8 +1,9 @@
-// gemv computes products of few rows [m,k] by matrices [k,n]: y = F(alpha * a b + beta * c). The
-// push constants are as in matmul/gemm. z of the grid numbers the matrices of the batch. A
-// workgroup computes COLUMNS columns of ROWS rows. Its invocations split the k axis, and their sums
-// are added in a fixed order. If NEIGHBOURS is set, neighbouring invocations read neighbouring
-// columns of b, otherwise neighbouring elements along k.
+// gemv computes products of few rows [m,k] by matrices [k,n]: y = F(alpha * a b + beta * c). z of the
+// grid numbers the matrices of the batch. Invocations share the k axis and read words of four
+// elements, FLIGHT of them before the first is used; their sums are added in a fixed order. If
+// NEIGHBOURS is set, a word is four columns, and a workgroup computes 32. Otherwise a word is along k,
+// and 32 invocations share a column. LEFT_WORDS and RIGHT_WORDS say whether rows and the matrix are
+// read by whole words.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -11,63 +12,76 @@
 #include "epilogue.glsl"
 
 layout(constant_id = 1) const uint ROWS = 1;
-layout(constant_id = 2) const uint COLUMNS = 16;
-layout(constant_id = 3) const uint NEIGHBOURS = 1;
+layout(constant_id = 2) const uint NEIGHBOURS = 1;
+layout(constant_id = 3) const uint LEFT_WORDS = 0;
+layout(constant_id = 4) const uint RIGHT_WORDS = 0;
 
-layout(std430, binding = 0) readonly buffer A { T a[]; };
-layout(std430, binding = 1) readonly buffer B { T b[]; };
-layout(std430, binding = 2) readonly buffer Add { T c[]; };
-layout(std430, binding = 3) writeonly buffer Y { T y[]; };
+const uint PARTS = 1, FLIGHT = 8, SHARE = 32;
+#include "gemm.glsl"
 
-layout(push_constant) uniform Words {
-    uint m, n, k;
-    uint a_row, a_col, b_row, b_col;
-    uint n1, n2;
-    uint a0, a1, a2;
-    uint b0, b1, b2;
-    uint c_row, c_col, c_batch;
-    uint has_c;
-    float alpha, beta;
-    uint then;
-    float p, q;
-    uint a_first; // first element of a's rows
-};
+layout(std430, binding = 0) readonly buffer AWords { T4 a_words[]; };
+layout(std430, binding = 1) readonly buffer BWords { T4 b_words[]; };
 
-shared C part[ROWS * gl_WorkGroupSize.x];
+// Invocations of a column are APART from each other, LANES of them.
+const uint APART = NEIGHBOURS != 0 ? SHARE / 4 : 1, LANES = NEIGHBOURS != 0 ? gl_WorkGroupSize.x / APART : SHARE;
+const uint COLUMNS = NEIGHBOURS != 0 ? SHARE : gl_WorkGroupSize.x / SHARE;
+
+shared C4 shares[gl_WorkGroupSize.x];
+uint a_at, b_at;
+
+// b_word returns a word of the matrix from step d and a column on. Elements past the end are 0.
+C4 b_word(uint d, uint col) {
+    uint at = b_at + d * b_row + col * b_col;
+    if (RIGHT_WORDS != 0) return d < k && col < n ? LOAD4(b_words[at / 4]) : C4(0);
+    C4 v;
+    [[unroll]] for (uint e = 0; e < 4; e++) {
+        bool inside = NEIGHBOURS != 0 ? d < k && col + e < n : d + e < k && col < n;
+        v[e] = inside ? LOAD(b[at + e * (NEIGHBOURS != 0 ? b_col : b_row)]) : C(0);
+    }
+    return v;
+}
+
+// a_word returns the factors of a word of the matrix.
+C4 a_word(uint row, uint d) {
+    uint at = a_at + row * a_row + d * a_col;
+    if (NEIGHBOURS != 0) return C4(d < k ? LOAD(a[at]) : C(0));
+    if (LEFT_WORDS != 0) return d < k ? LOAD4(a_words[at / 4]) : C4(0);
+    C4 v;
+    [[unroll]] for (uint e = 0; e < 4; e++) v[e] = d + e < k ? LOAD(a[at + e * a_col]) : C(0);
+    return v;
+}
 
 void main() {
-    uint id = gl_LocalInvocationID.x, parts = gl_WorkGroupSize.x / COLUMNS;
-    uint column = NEIGHBOURS != 0 ? id % COLUMNS : id / parts;
-    uint first = NEIGHBOURS != 0 ? id / COLUMNS : id % parts;
-    uint col = gl_WorkGroupID.x * COLUMNS + column, row0 = gl_WorkGroupID.y * ROWS;
-    uint z = gl_WorkGroupID.z;
-    uint i2 = z % n2, i1 = z / n2 % n1, i0 = z / n2 / n1;
-    uint a_at = a_first + i0 * a0 + i1 * a1 + i2 * a2;
-    uint b_at = i0 * b0 + i1 * b1 + i2 * b2 + col * b_col;
+    uint id = gl_LocalInvocationID.x, col0 = gl_WorkGroupID.x * COLUMNS;
+    uint lane = NEIGHBOURS != 0 ? id / APART : id % LANES;
+    uint own_col = col0 + (NEIGHBOURS != 0 ? id % APART * 4 : id / LANES);
+    const uint STEP = NEIGHBOURS != 0 ? 1 : 4;
+    a_at = a_begin(matrix()), b_at = b_begin(matrix());
 
-    C sums[ROWS];
-    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = C(0);
-    for (uint d = first; col < n && d < k; d += parts) {
-        C v = LOAD(b[b_at + d * b_row]);
+    C4 sums[ROWS];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = C4(0);
+    [[dont_unroll]] for (uint d0 = lane * STEP; d0 < k; d0 += FLIGHT * LANES * STEP) {
+        C4 v[FLIGHT];
+        [[unroll]] for (uint f = 0; f < FLIGHT; f++) v[f] = b_word(d0 + f * LANES * STEP, own_col);
         [[unroll]] for (uint r = 0; r < ROWS; r++) {
-            if (row0 + r < m) sums[r] += LOAD(a[a_at + (row0 + r) * a_row + d * a_col]) * v;
+            [[unroll]] for (uint f = 0; f < FLIGHT; f++) sums[r] += a_word(r, d0 + f * LANES * STEP) * v[f];
         }
     }
-    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
-    barrier();
-    for (uint step = parts / 2; step > 0; step /= 2) {
-        for (uint r = 0; r < ROWS && first < step; r++) {
-            uint at = (r * COLUMNS + column) * parts + first;
-            part[at] += part[at + step];
+    [[dont_unroll]] for (uint r = 0; r < ROWS; r++) {
+        barrier();
+        [[unroll]] for (uint i = 0; i < ROWS; i++) {
+            if (i == r) shares[id] = sums[i];
         }
         barrier();
-    }
-    if (first != 0 || col >= n) return;
-    [[dont_unroll]] for (uint r = 0; r < ROWS; r++) {
-        uint row = row0 + r;
-        if (row >= m) return;
-        C v = SCALED(part[(r * COLUMNS + column) * parts], alpha);
-        if (has_c != 0) v += SCALED(LOAD(c[z * c_batch + row * c_row + col * c_col]), beta);
-        y[(z * m + row) * n + col] = STORE(EPILOGUE(v, then, p, q));
+        for (uint rest = LANES / 2; rest > 0; rest /= 2) {
+            if (lane < rest) shares[id] += shares[id + rest * APART];
+            barrier();
+        }
+        uint col = col0 + id;
+        if (id < COLUMNS && col < n) {
+            C4 words = shares[NEIGHBOURS != 0 ? id / 4 : id * LANES];
+            C sum = NEIGHBOURS != 0 ? shares[id / 4][id % 4] : (words.x + words.y) + (words.z + words.w);
+            y[(matrix() * m + r) * n + col] = STORE(EPILOGUE(with_addend(sum, r, col), then, p, q));
+        }
     }
 }
