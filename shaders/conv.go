@@ -2,6 +2,7 @@ package shaders
 
 var convKernels = []Kernel{
 	{"conv/deform", 6, 25, 1 << 5, []string{"axes", "biased", "masked"}, elements("f32 f16 bf16")},
+	{"conv/depth", 5, 26, 1 << 4, []string{"kernel rows", "kernel columns", "stride", "each", "function"}, elements("f32 f16 bf16")},
 	{"conv/gemm", 8, 26, 1<<4 | 1<<5 | 1<<6, tileConstants("plain", "words", "plane words"), withFunctions("f32 f16 bf16", "")},
 	{"conv/matrix", 5, 26, 1 << 4, matrixConstants("left words"), matrices("f16 bf16")},
 	{"conv/direct", 5, 26, 1 << 4, nil, elements("f32 f16 bf16")},

@@ -120,6 +120,9 @@ func bindPointwise(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	case s.Groups > 1 && s.Images > 1 || s.Filters < fewFilters:
 		return device.Refuse("%d groups of %d filters", s.Groups, s.Filters)
 	}
+	if n == 1 && s.Groups == 1 {
+		return b.onePixel(s, epilogue)
+	}
 	p := &product{m: s.Filters, n: n, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: n, bCol: 1}
 	c := addend{beta: 1}
 	switch {
@@ -138,6 +141,20 @@ func bindPointwise(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		}
 	}
 	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1,
+		c: c, epilogue: epilogue})
+}
+
+// onePixel adds products of images of one pixel, as rows, and filters, as columns.
+func (b *binder) onePixel(s *convolution, epilogue kit.Epilogue) error {
+	p := &product{m: s.Images, n: s.Filters, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: 1, bCol: s.Channels}
+	c := addend{beta: 1, col: 1}
+	switch {
+	case b.Has(2):
+		c.operand = b.in(2)
+	case b.Has(3):
+		c.operand, c.row = b.in(3), s.Filters
+	}
+	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(0), right: b.in(1), out: b.out(0), alpha: 1,
 		c: c, epilogue: epilogue})
 }
 
@@ -160,6 +177,9 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	pixels, n := product3(s.Out), b.OutShape(0).Len()
 	depth := s.Channels * product3(s.Kernel)
 	defer func() { b.works(n * depth) }()
+	if s.isDepthwise() {
+		return b.depthwise(s, append(w, uint32(s.Images)), operands)
+	}
 	if s.Filters < fewFilters {
 		w.int(n)
 		return b.flat("conv/direct", s.variant, n, nil, w, operands...)
@@ -173,6 +193,24 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
 	}
 	return b.tiledConv(s, w, operands)
+}
+
+// isDepthwise reports whether every plane of two axes has a small filter of its own.
+func (s *convolution) isDepthwise() bool {
+	const most = 7 // elements along an axis of a filter
+	in, out, kernel, dilation := spread(s.In, 1), spread(s.Out, 1), spread(s.Kernel, 1), spread(s.Dilation, 1)
+	return s.Channels == 1 && s.Filters == 1 && in[0] == 1 && out[0] == 1 && kernel[0] == 1 &&
+		max(kernel[1], kernel[2]) <= most && spread(s.Stride, 1)[2] <= 2 && product3(dilation) == 1
+}
+
+// depthwise adds the dispatch of a convolution with a filter for every plane.
+func (b *binder) depthwise(s *convolution, w words, operands []device.Operand) error {
+	const each = 2 // results of an invocation
+	out, kernel := spread(s.Out, 1), spread(s.Kernel, 1)
+	n := s.Images * s.Groups * out[1] * ((out[2] + each - 1) / each)
+	var constants words
+	constants.int(kernel[1], kernel[2], spread(s.Stride, 1)[2], each)
+	return b.flat("conv/depth", s.variant, n, append(constants, s.function), w, operands...)
 }
 
 // tiledConv adds the dispatch of a convolution by tiles in registers.

@@ -210,49 +210,14 @@ func (b *binder) products(x *multiplying) error {
 	}
 	left := sideOf(wordElements, x.m, x.k, x.aRow, x.aCol, begins[0]...)
 	right := sideOf(wordElements, x.n, x.k, x.bCol, x.bRow, begins[1]...)
-	if t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, b.parts(1, x.k, leastTerms, 0), left, right); t != nil {
+	parts := b.parts(1, x.k, leastTerms, 0)
+	if t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, parts, left, right); t != nil {
 		t.constants = append(t.constants, wordConstants(left, right)...)
 		return b.byMatrices(x, t, z, variant, w, after)
 	}
 	left = sideOf(tileWord, x.m, x.k, x.aRow, x.aCol, begins[0]...)
 	right = sideOf(tileWord, x.n, x.k, x.bCol, x.bRow, begins[1]...)
 	return b.byTiles(x, z, variant, function, w, left, right)
-}
-
-// byTiles adds the dispatch of z products by tiles in registers.
-func (b *binder) byTiles(x *multiplying, z int, variant string, function uint32, w words, left, right matrixSide) error {
-	p := tiled{x.m, x.n, x.k, z, max(4, x.dtype.Bits()/8)}
-	t, parts := b.dev.choose(productTiles, p)
-	if t == nil {
-		return device.Refuse("no tile of a product [%d,%d] fits the device", x.m, x.n)
-	}
-	sums, counters := b.shares(t, p, parts)
-	across, down := t.grid(x.m, x.n)
-	constants := t.constants(parts, function)
-	constants.bool(left.down, right.down, left.words, right.words, x.n%tileWord == 0)
-	return b.dispatch("matmul/gemm", tileVariant(variant, function), t.size(), [3]int{across, down, z * parts}, constants, w,
-		x.left, x.right, x.c.operand, x.out, sums, counters)
-}
-
-// byMatrices adds the dispatches of z products by cooperative matrices. After are the words of what
-// follows the sums.
-func (b *binder) byMatrices(x *multiplying, t *tiling, z int, variant string, w, after words) error {
-	const size = 4
-	grid, total := t.grid(x.m, x.n, z), z*x.m*x.n
-	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
-	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
-		sums = b.temp(parts * size * total)
-	}
-	parts = max(parts, 1)
-	grid[2] *= parts
-	err := b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand,
-		x.out, sums)
-	if err != nil || parts == 1 {
-		return err
-	}
-	w = words{}
-	w.int(total, x.m, x.n, parts)
-	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
 }
 
 // The workgroups that a dispatch should have, the most that share an axis, and the least terms of a
@@ -272,41 +237,6 @@ func (b *binder) parts(groups, n, least, bytes int) int {
 		parts--
 	}
 	return max(parts, 1)
-}
-
-// fewRows is the most rows of products for which workgroups share the axis that is summed over.
-const fewRows = 4
-
-// fewRows adds the dispatch of z products of few rows.
-func (b *binder) fewRows(x *multiplying, z int, variant string, w words, left, right matrixSide) error {
-	size, columns := b.dev.rowSize(x.k, right)
-	constants := rowConstants(x.m, left, right)
-	groups := [3]int{(x.n + columns - 1) / columns, 1, z}
-	return b.dispatch("matmul/gemv", variant, size, groups, constants, w, x.left, x.right, x.c.operand, x.out)
-}
-
-// rowSize returns the invocations of a workgroup of matmul/gemv, and the columns that it computes.
-// More than the terms of a sum would have nothing to do.
-func (d *Device) rowSize(k int, right matrixSide) (size, columns int) {
-	const share, least = 32, 64
-	size = 256
-	if right.down && d.info.Type != "cpu" {
-		size = 1024
-	}
-	for size > least && (size > min(d.info.Caps.MaxInvocations, d.info.Caps.MaxGroupSize[0]) || right.down && size >= 2*k) {
-		size /= 2
-	}
-	if right.down {
-		return size, share
-	}
-	return size, size / share
-}
-
-// rowConstants returns the constants of matmul/gemv.
-func rowConstants(rows int, left, right matrixSide) (list words) {
-	list.int(rows)
-	list.bool(right.down, left.words && !left.down, right.words)
-	return list
 }
 
 func bindMatMul(o *arith.FusedMatMul, b *binder) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/shaders"
 )
@@ -143,4 +144,25 @@ func (e matrixElement) staged(n, k int, s matrixSide) int {
 		n, k = k, n
 	}
 	return n * (k*e.bytes + apart)
+}
+
+// byMatrices adds the dispatches of z products by cooperative matrices. After are the words of what
+// follows the sums.
+func (b *binder) byMatrices(x *multiplying, t *tiling, z int, variant string, w, after words) error {
+	const size = 4
+	grid, total := t.grid(x.m, x.n, z), z*x.m*x.n
+	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
+	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
+		sums = b.temp(parts * size * total)
+	}
+	parts = max(parts, 1)
+	grid[2] *= parts
+	err := b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand,
+		x.out, sums)
+	if err != nil || parts == 1 {
+		return err
+	}
+	w = words{}
+	w.int(total, x.m, x.n, parts)
+	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
 }

@@ -312,7 +312,7 @@ func TestNodes(t *testing.T) {
 				t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
 			}
 		}
-		for _, name := range []string{"attention/join", "conv/points", "conv/gemm", "matmul/gemm"} {
+		for _, name := range []string{"attention/join", "conv/points", "matmul/gemm"} {
 			if !strings.Contains(s.how, name) {
 				t.Errorf("no node ran by %s", name)
 			}

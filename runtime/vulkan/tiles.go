@@ -93,7 +93,8 @@ func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
 		tiles, terms := across*down*p.z, t.step*t.slices
 		for _, n := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32} {
 			steps := ((p.k+terms-1)/terms + n - 1) / n
-			if n > 1 && (units == 1 || steps < 2 || tiles*n > 8*units || n*tiles*t.m*t.n*p.bytes > c.MaxRange) || n*p.z > c.MaxGroups[2] {
+			shares := units > 1 && steps > 1 && tiles*n <= 8*units && n*tiles*t.m*t.n*p.bytes <= c.MaxRange
+			if n > 1 && !shares || n*p.z > c.MaxGroups[2] {
 				break
 			}
 			waves := (tiles*n + units - 1) / units
@@ -137,4 +138,22 @@ func (b *binder) shares(t *tile, p tiled, parts int) (sums, counters device.Oper
 	across, down := t.grid(p.m, p.n)
 	tiles := across * down * p.z
 	return b.temp(tiles * parts * t.m * t.n * p.bytes), constant(make([]uint32, tiles)...)
+}
+
+// byTiles adds the dispatch of z products by tiles in registers.
+func (b *binder) byTiles(
+	x *multiplying, z int, variant string, function uint32, w words, left, right matrixSide,
+) error {
+	p := tiled{x.m, x.n, x.k, z, max(4, x.dtype.Bits()/8)}
+	t, parts := b.dev.choose(productTiles, p)
+	if t == nil {
+		return device.Refuse("no tile of a product [%d,%d] fits the device", x.m, x.n)
+	}
+	sums, counters := b.shares(t, p, parts)
+	across, down := t.grid(x.m, x.n)
+	constants := t.constants(parts, function)
+	constants.bool(left.down, right.down, left.words, right.words, x.n%tileWord == 0)
+	groups := [3]int{across, down, z * parts}
+	return b.dispatch("matmul/gemm", tileVariant(variant, function), t.size(), groups, constants, w, x.left, x.right,
+		x.c.operand, x.out, sums, counters)
 }

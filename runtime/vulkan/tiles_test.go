@@ -150,11 +150,42 @@ func TestFewRows(t *testing.T) {
 		in := []*tensor.Tensor{typed(t, d, some(r, 3*2*36), 3, 2, 36), typed(t, d, some(r, 3*36*20), 3, 36, 20)}
 		list = append(list, nodeCase{op: "MatMul", in: in, outs: 1, near: 4 * nears[d]})
 	}
+	for _, images := range []int{1, 6} { // of one pixel
+		in := []*tensor.Tensor{random(r, images, 20, 1, 1), random(r, 24, 20, 1, 1), random(r, 24)}
+		list = append(list, nodeCase{op: "Conv", in: in, outs: 1, near: 4 * nears[tensor.F32]})
+	}
 	for _, d := range []tensor.DType{tensor.I32, tensor.I64} {
 		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{integers(t, r, d, 2, 70), integers(t, r, d, 70, 12)}, outs: 1})
 	}
 	if s := compareWith(t, vulkan.Options{}, list); !strings.Contains(s.how, "matmul/gemv") {
 		t.Error("no node ran by matmul/gemv")
+	}
+}
+
+// TestDepthwise compares convolutions of planes by filters of their own with the CPU.
+func TestDepthwise(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 35))
+	var list []nodeCase
+	for i, c := range []struct {
+		h, w, kh, kw int
+		attrs        []*graph.Attr
+	}{
+		{9, 11, 3, 3, []*graph.Attr{extents("pads", 1, 1, 1, 1)}},
+		{12, 7, 5, 5, []*graph.Attr{extents("pads", 2, 1, 2, 3), extents("strides", 2, 2)}},
+		{6, 13, 2, 7, []*graph.Attr{extents("strides", 3, 1)}},
+		{5, 9, 1, 3, []*graph.Attr{extents("pads", 0, 2, 1, 0)}},
+	} {
+		d := narrowFloats[i%3]
+		attrs := append(slices.Clone(c.attrs), ints("group", 10), text("activation", []string{"Relu", "Tanh"}[i%2]))
+		in := []*tensor.Tensor{typed(t, d, odd(r, 2*10*c.h*c.w), 2, 10, c.h, c.w), typed(t, d, some(r, 10*c.kh*c.kw), 10, 1, c.kh, c.kw),
+			typed(t, d, some(r, 10), 10)}
+		list = append(list, nodeCase{domain: kit.Microsoft, op: "FusedConv", attrs: attrs, in: in, outs: 1, near: 4 * nears[d]})
+	}
+	line := []*tensor.Tensor{random(r, 3, 6, 21), random(r, 6, 1, 4)}
+	list = append(list, nodeCase{op: "Conv", attrs: []*graph.Attr{ints("group", 6)}, in: line, outs: 1, near: nears[tensor.F32]})
+	s := compareWith(t, vulkan.Options{}, list)
+	if !strings.Contains(s.how, "conv/depth") || strings.Contains(s.how, "conv/direct") {
+		t.Errorf("nodes ran by %s", s.how)
 	}
 }
 
