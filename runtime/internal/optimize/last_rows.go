@@ -93,7 +93,7 @@ func newRowCutter(s *Scope) *rowCutter {
 	return &rowCutter{
 		matcher: newMatcher(s), readers: map[string][]*graph.Node{}, cutters: map[*graph.Node]bool{},
 		rowwise: map[*graph.Node]bool{}, split: map[*graph.Node]*split{},
-		last:    map[string]bool{}, cuts: map[string]string{},
+		last: map[string]bool{}, cuts: map[string]string{},
 	}
 }
 
