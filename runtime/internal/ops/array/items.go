@@ -55,13 +55,6 @@ func itemsOfSplit(n *graph.Node, in []*op.Value, at []int, out []*op.Value) []in
 	return kit.ItemsBeside(0)(n, in, at, out)
 }
 
-// sameAlong reports whether x and y are known to have one extent along an axis that both have.
-func sameAlong(x, y *op.Value, axis int) bool {
-	a, ok := x.Rank()
-	b, known := y.Rank()
-	return ok && known && a == b && axis < a && x.Dims[axis].Same(y.Dims[axis])
-}
-
 // itemsOfSlice is the Items of Slice along other axes.
 func itemsOfSlice(n *graph.Node, in []*op.Value, at []int, out []*op.Value) []int {
 	rank, ok := in[0].Rank()
