@@ -70,7 +70,8 @@ func TestTiles(t *testing.T) {
 				}
 				product, conv := min(i, vulkan.Tiles[0]-1), min(i, vulkan.Tiles[1]-1)
 				if need := vulkan.TileShared(product, conv); need > shared {
-					t.Skipf("a workgroup takes %d bytes of shared memory, and the device has %d", need, shared)
+					t.Logf("a workgroup takes %d bytes of shared memory, and the device has %d", need, shared)
+					return
 				}
 				defer vulkan.OnlyTile(product, conv, units)()
 				types := []tensor.DType{tensor.F32}

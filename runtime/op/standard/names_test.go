@@ -19,7 +19,7 @@ import (
 // namingFolders hold code that is about operators: networks and cases made of nodes, files that name
 // operators of their own, and weights that become nodes.
 var namingFolders = []string{
-	"runtime/internal/optest", "internal/topologies", "bench/operators", "formats", "quantize",
+	"runtime/internal/optest", "internal/topologies", "bench/gpu", "bench/operators", "formats", "quantize",
 }
 
 // isNaming reports whether the files of a folder may name operators: families do, what they share
@@ -36,12 +36,14 @@ const patternFolder = "runtime/internal/optimize"
 // namingFiles are the other places with names of operators. Do not add one to fix this test: a fact
 // about operators is a column of op.Row.
 var namingFiles = map[string][]string{
-	"bench/versus/work.go":             {"Gather"},                // a table is no weight
-	"generate/options.go":              {"TopK"},                  // an option of that name
-	"generate/tokenizer/json_split.go": {"Split"},                 // a word of tokenizer files
-	"speech/chatterbox_codes.go":       {"DynamicQuantizeLinear"}, // a row of its results depends on all rows
-	"speech/piper.go":                  {"Gather"},                // the table of phonemes
-	"runtime/graph/build.go":           {"Constant", "Identity"},  // nodes of every network
+	"bench/versus/work.go":             {"Gather"},                        // a table is no weight
+	"cmd/nacre/options.go":             {"Mean", "Sampling", "Tokenizer"}, // options of these names
+	"generate/options.go":              {"TopK"},                          // an option of that name
+	"generate/tokenizer/json_split.go": {"Split"},                         // a word of tokenizer files
+	"speech/chatterbox_codes.go":       {"DynamicQuantizeLinear"},         // a row of its results depends on all rows
+	"speech/piper.go":                  {"Gather"},                        // the table of phonemes
+	"text/modules.go":                  {"Identity", "Tanh"},              // functions of sentence-transformers' Dense
+	"runtime/graph/build.go":           {"Constant", "Identity"},          // nodes of every network
 	"runtime/internal/optimize/expand_composed.go": { // the pass's table: what expands to other operators
 		"Affine", "EngramGate", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16",
 		"MeanVarianceNormalization", "ParametricSoftplus",

@@ -18,14 +18,19 @@ func itemsOfSoftmax(n *graph.Node, in []*op.Value, at []int, out []*op.Value) []
 }
 
 // itemsBefore returns an Items of operators that compute along all axes from attribute axis on, by
-// default def.
+// default def. The other inputs are broadcast to input 0.
 func itemsBefore(def int) op.Items {
-	return func(n *graph.Node, in []*op.Value, at []int, out []*op.Value) []int {
+	return func(n *graph.Node, in []*op.Value, at []int, _ []*op.Value) []int {
 		rank, ok := in[0].Rank()
-		if !ok || at[0] >= kit.Axis((&op.Node{Node: n}).Int("axis", def), rank) {
+		if !ok || at[0] < 0 || at[0] >= kit.Axis((&op.Node{Node: n}).Int("axis", def), rank) {
 			return nil
 		}
-		return kit.ItemsKept(n, in, at, out)
+		for i := 1; i < len(in); i++ {
+			if in[i] != nil && !kit.FitsItems(in[i], at[i], rank, at[0], in[0].Dims[at[0]]) {
+				return nil
+			}
+		}
+		return slices.Repeat(at[:1], len(n.Outputs))
 	}
 }
 
