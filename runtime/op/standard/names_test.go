@@ -42,7 +42,7 @@ var namingFiles = map[string][]string{
 	"generate/tokenizer/json_split.go": {"Split"},                         // a word of tokenizer files
 	"speech/chatterbox_codes.go":       {"DynamicQuantizeLinear"},         // a row of its results depends on all rows
 	"speech/piper.go":                  {"Gather"},                        // the table of phonemes
-	"text/modules.go":                  {"Identity", "Tanh"},              // functions of sentence-transformers' Dense
+	"text/modules.go":                  {"Identity", "Sigmoid", "Tanh"},   // functions of sentence-transformers' Dense
 	"runtime/graph/build.go":           {"Constant", "Identity"},          // nodes of every network
 	"runtime/internal/optimize/expand_composed.go": { // the pass's table: what expands to other operators
 		"Affine", "EngramGate", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16",
