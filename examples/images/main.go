@@ -3,8 +3,8 @@
 //	images [-address :8080] [-labels labels.txt] model.onnx
 //	curl --data-binary @cat.jpg localhost:8080
 //
-// The body of a request is a PNG or JPEG file. The answer has the five best classes. The model is
-// opened again when the program gets SIGHUP; requests under way end with the old one.
+// The body of a request is a PNG or JPEG file. The answer has the five best classes. If another file
+// takes the model's place, it is opened; requests under way end with the old one.
 package main
 
 import (
@@ -18,11 +18,10 @@ import (
 	"log"
 	"net/http"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
+	"time"
 
 	"github.com/nacre-ml/nacre"
 )
@@ -38,22 +37,11 @@ func main() {
 	if err := s.load(); err != nil {
 		log.Fatal(err)
 	}
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, syscall.SIGHUP)
-	go func() {
-		for range again {
-			if err := s.load(); err != nil {
-				log.Print(err) // the old model goes on
-			}
-		}
-	}()
+	go s.watch(time.Second)
 	log.Fatal(http.ListenAndServe(*address, s))
 }
 
-const (
-	largest = 16 << 20 // bytes of a picture
-	best    = 5        // classes of an answer
-)
+const largest, best = 16 << 20, 5 // bytes of a picture, and classes of an answer
 
 // service answers with the model that was loaded last.
 type service struct {
@@ -70,7 +58,7 @@ type loaded struct {
 
 type answer struct {
 	Class string  `json:"class"`
-	Score float64 `json:"score"`
+	Score float32 `json:"score"`
 }
 
 // load opens the model and closes the former one once no request uses it.
@@ -101,13 +89,27 @@ func (s *service) load() error {
 	return errors.Join(former.session.Close(), former.model.Close())
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	picture, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+// watch loads the model when its file is another one.
+func (s *service) watch(every time.Duration) {
+	before, _ := os.Stat(s.file)
+	for range time.Tick(every) {
+		now, err := os.Stat(s.file)
+		if err != nil || os.SameFile(before, now) {
+			continue
+		}
+		before = now
+		if err := s.load(); err != nil {
+			log.Print(err) // the old model goes on
+		}
 	}
-	answers, err := s.classify(r.Context(), picture)
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var answers []answer
+	picture, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+	if err == nil {
+		answers, err = s.classify(r.Context(), picture)
+	}
 	switch {
 	case errors.Is(err, nacre.ErrFormat), errors.Is(err, nacre.ErrUnsupported):
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -134,16 +136,13 @@ func (s *service) classify(ctx context.Context, picture []byte) ([]answer, error
 		return nil, err
 	}
 	scores, err := nacre.Float32s(outputs[s.now.session.Outputs()[0].Name])
-	if err != nil {
-		return nil, err
-	}
 	list := make([]answer, len(scores))
 	for i, score := range scores {
-		list[i] = answer{fmt.Sprint(i), float64(score)}
+		list[i] = answer{fmt.Sprint(i), score}
 		if i < len(s.now.classes) {
 			list[i].Class = s.now.classes[i]
 		}
 	}
 	slices.SortStableFunc(list, func(a, b answer) int { return cmp.Compare(b.Score, a.Score) })
-	return list[:min(best, len(list))], nil
+	return list[:min(best, len(list))], err
 }

@@ -1,6 +1,10 @@
 package vulkan
 
-import vk "github.com/nacre-ml/nacre/bindings/vulkan"
+import (
+	"math"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+)
 
 // chunk is commands that are submitted together.
 type chunk struct {
@@ -13,7 +17,7 @@ type chunk struct {
 // of phones give up on submissions that take long, and a run is cancelled only between two.
 func (d *Device) submission() (dispatches, work int) {
 	if d.info.Type == "discrete" {
-		return 1 << 13, 1 << 36
+		return 1 << 13, int(min(int64(1)<<36, math.MaxInt))
 	}
 	return 100, 1 << 30
 }
