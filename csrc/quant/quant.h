@@ -340,14 +340,15 @@ typedef struct {
 // scale and zero point of a stage, and y. An absent scale is 1; bias, the added value and the stage
 // may be absent. With a stage, sums and bias become codes of it, and these are dequantised before
 // the value is added. There is one scale and one zero point of w, or one for each filter. The bias
-// is integers with the scale of the sums, or floats. The w of i8_conv_gemm may be packed. With
-// channels_last, for results that are codes, the channels of x and y are their last axis. The added
-// value and the clamp are for codes, and the clamp is in real numbers. y may be the added value.
+// is integers with the scale of the sums, or floats if results are codes. The w of i8_conv_gemm may
+// be packed. With channels_last, for results that are codes, the channels of x and y are their last
+// axis. The added value and the clamp are for codes, and the clamp is in real numbers. y may be the
+// added value.
 typedef struct {
     nacre_conv_extents extents;
     int64_t channels_last, x_signed, w_signed, w_packed;
     int64_t x_scale, w_scale, w_scales, w_zeros;  // types of scales, and the numbers of scales and zero points
-    int64_t y, y_scale;                           // types: NACRE_DTYPE_i32, _u8 or _i8, and of the scale
+    int64_t y, y_scale;                           // types: NACRE_DTYPE_i32, _f32, _u8 or _i8, and of the scale
     int64_t bias_float, add_signed, add_scale;    // flags, type
     int64_t staged, stage_signed, stage_scale;    // flags, type
     int64_t clamp;                                // whether numbers are clamped to low..high

@@ -13,6 +13,15 @@ var quantConvRows = []row{
 	rowFor("depthwise", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
 	rowFor("gemv", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemv", b) }),
 	rowFor("gemm", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
+	rowFor("depthwise", func(o *quant.ConvIntegerToFloat, b *binder) error {
+		return bindConvIntegerToFloat(o, "i8_conv_depthwise", b)
+	}),
+	rowFor("gemv", func(o *quant.ConvIntegerToFloat, b *binder) error {
+		return bindConvIntegerToFloat(o, "i8_conv_gemv", b)
+	}),
+	rowFor("gemm", func(o *quant.ConvIntegerToFloat, b *binder) error {
+		return bindConvIntegerToFloat(o, "i8_conv_gemm", b)
+	}),
 	rowFor("depthwise", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
 	rowFor("gemv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemv", b) }),
 	rowFor("gemm", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
@@ -125,6 +134,15 @@ func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
 	}
 	return b.convBytes(kernel, &byteConv{shape: s},
 		[]int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
+}
+
+func bindConvIntegerToFloat(o *quant.ConvIntegerToFloat, kernel string, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, quant.ConvIntegerToFloatScale, 3, none, none,
+		quant.ConvIntegerToFloatBias, none, none, none, none, none})
 }
 
 // linearInputs and fusedInputs list the input of QLinearConv and of FusedQLinearConv for each

@@ -168,11 +168,17 @@ func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kerne
 	ops := [][]byte{d.x, nil, d.xZero, d.w, nil, d.wZero, nil, nil, codesIn(tensor.I32, d.bias), nil, nil, nil, nil, nil}
 	want := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(sums))), 4*len(sums))
 	d.compare(t, pool, k, v, ops, want)
-	v.result = tensor.U8
-	ops[1], ops[4], ops[6], ops[7] = stored(tensor.F32, []float64{0.5}), stored(tensor.F32, d.wScale),
-		stored(tensor.F32, []float64{0.25}), []byte{9}
-	codes := make([]byte, len(sums))
 	filters, out := d.shape.Groups*d.shape.Filters, volume(d.shape.Out)
+	v.result = tensor.F32
+	ops[4] = stored(tensor.F32, d.wScale)
+	floats := make([]float64, len(sums))
+	for i, s := range sums {
+		floats[i] = float64(float32(s) * float32(d.wScale[i/out%filters%len(d.wScale)]))
+	}
+	d.compare(t, pool, k, v, ops, stored(tensor.F32, floats))
+	v.result = tensor.U8
+	ops[1], ops[6], ops[7] = stored(tensor.F32, []float64{0.5}), stored(tensor.F32, []float64{0.25}), []byte{9}
+	codes := make([]byte, len(sums))
 	for i, s := range sums {
 		scale := 0.5 * float32(d.wScale[i/out%filters%len(d.wScale)]) / 0.25
 		codes[i] = saturated(tensor.U8, math.RoundToEven(float64(float32(s)*scale))+9)

@@ -18,7 +18,8 @@ func (c *coded) inputs() []string { return []string{c.codes, c.scale, c.zero} }
 // fuseQuantized makes float32 operators between DequantizeLinear and QuantizeLinear compute on
 // codes of 8 bits: convolutions with an added value and a clamp, functions of elements (by tables),
 // products, sums, averages, and operators that move elements. A code may differ by one if the float
-// that it is rounded from is halfway between two codes.
+// that it is rounded from is halfway between two codes. It also makes scales factors of integer
+// convolutions.
 func fuseQuantized(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -38,7 +39,11 @@ func fuseQuantized(s *Scope) (*Edit, error) {
 		}
 	}
 	for _, n := range m.live {
-		if by := m.codedProduct(n); by != nil && !m.replaced[n] && m.replace(n, by) {
+		by := m.codedProduct(n)
+		if by == nil {
+			by = m.scaledConv(n)
+		}
+		if by != nil && !m.replaced[n] && m.replace(n, by) {
 			m.retire(n)
 		}
 	}

@@ -39,7 +39,10 @@ func newConvInteger(n *op.Node) (op.Op, error) {
 }
 
 // Infer applies the rule of Conv. The output is int32.
-func (o *ConvInteger) Infer(c *op.Infer) error {
+func (o *ConvInteger) Infer(c *op.Infer) error { return o.infer(c, tensor.I32) }
+
+// infer is Infer for an output of type d.
+func (o *ConvInteger) infer(c *op.Infer, d tensor.DType) error {
 	if err := checkBytes(c, 0, 1); err != nil {
 		return err
 	}
@@ -56,13 +59,62 @@ func (o *ConvInteger) Infer(c *op.Infer) error {
 	}
 	dims, err := o.conv.Dims(c.In[0].Dims, c.In[1].Dims, nil)
 	if err == nil {
-		c.Set(0, tensor.I32, dims)
+		c.Set(0, d, dims)
 	}
 	return err
 }
 
 // Shape returns the extents of the convolution of x by w.
 func (o *ConvInteger) Shape(x, w tensor.Shape) (*nn.ConvShape, error) { return o.conv.Shape(x, w) }
+
+// ConvIntegerToFloat is ConvInteger with float32 results: the sums and a bias, times a scale. The
+// bias is an integer per filter. There is one scale, or one per filter.
+type ConvIntegerToFloat struct{ ConvInteger }
+
+// The inputs of ConvIntegerToFloat after the inputs of ConvInteger.
+const (
+	ConvIntegerToFloatScale = iota + 4
+	ConvIntegerToFloatBias
+)
+
+func newConvIntegerToFloat(n *op.Node) (op.Op, error) {
+	inner, err := newConvInteger(n)
+	if err != nil {
+		return nil, err
+	}
+	return &ConvIntegerToFloat{*inner.(*ConvInteger)}, nil
+}
+
+// Infer applies the rule of ConvInteger. The output is float32.
+func (o *ConvIntegerToFloat) Infer(c *op.Infer) error {
+	if scale := c.In[ConvIntegerToFloatScale]; scale.DType != tensor.F32 {
+		return graph.Errorf(graph.ErrShape, "the scale is %v, not float32", scale.Type)
+	}
+	if err := checkFilters(c, 1, ConvIntegerToFloatScale); err != nil {
+		return err
+	}
+	if c.Has(ConvIntegerToFloatBias) {
+		if err := checkBias(c.In[ConvIntegerToFloatBias], c.In[1].Dims); err != nil {
+			return err
+		}
+	}
+	return o.infer(c, tensor.F32)
+}
+
+// checkBias returns an error if a bias is not int32, or known not to have a number per filter of
+// weights.
+func checkBias(bias *op.Value, weights graph.Dims) error {
+	if bias.DType != tensor.I32 {
+		return graph.Errorf(graph.ErrShape, "the bias is %v, not int32", bias.Type)
+	}
+	if bias.Dims == nil || len(weights) == 0 {
+		return nil
+	}
+	if n := bias.Dims.Len(); n.IsKnown() && weights[0].IsKnown() && !n.Same(weights[0]) {
+		return graph.Errorf(graph.ErrShape, "the bias is %v; %v numbers are needed", bias.Type, weights[0])
+	}
+	return nil
+}
 
 // QLinearConv is Conv on quantised x and w with a quantised result. x and y have one scale and one
 // zero point, w one of each for the tensor or per filter. The bias has the scale of the sums.
@@ -212,6 +264,8 @@ func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 
 var convRows = []op.Row{
 	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(1), Items: kit.ItemsFirst(0), New: newConvInteger},
+	{Domain: kit.Internal, Name: "ConvIntegerToFloat", Since: []int{1}, In: [2]int{5, 6}, Optional: kit.Inputs(2, 3), Out: [2]int{1, 1}, Types: byteTypes,
+		Work: nn.ConvWork(1), Items: kit.ItemsFirst(0), New: newConvIntegerToFloat},
 	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), Items: kit.ItemsFirst(0), New: newQLinearConv},
 	{Domain: kit.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
 	{Domain: kit.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: kit.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,

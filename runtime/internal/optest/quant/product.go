@@ -232,6 +232,20 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 			Want: cases.Want(integers(list))})
 		scale, yZero, bias := s.Between(tensor.F32, 0.5, 1.5, n...), codesOf(s, codes),
 			s.Between(tensor.I32, -9999, 9999, group*filters)
+		floats := func(t *tensor.Tensor, bias ...*tensor.Tensor) {
+			scaled := make([]float64, len(list))
+			cases.Each(shape, func(i int, at []int) {
+				sum := list[i]
+				for _, b := range bias {
+					sum += cases.Number(b, at[1])
+				}
+				scaled[i] = float64(float32(sum) * float32(cases.Number(t, at[1]%t.Len())))
+			})
+			s.Add(cases.Case{Domain: "nacre", Op: "ConvIntegerToFloat", Version: 1, Note: w.Auto, Attrs: window,
+				In: append(cases.In(x, k, xZero, kZero, t), bias...), Want: cases.Want(cases.FromNumbers(tensor.F32, scaled, shape...))})
+		}
+		floats(scale)
+		floats(scale, bias)
 		y, biased := tensor.New(codes, shape...), tensor.New(codes, shape...)
 		xs, ys := cases.Scalar(tensor.F32, 0.3), cases.Scalar(tensor.F32, float64(channels*len(w.Kernel))*50)
 		cases.Each(shape, func(i int, at []int) {
@@ -308,6 +322,13 @@ func convFails(s *cases.Suite) {
 	fails(graph.ErrShape, "ConvInteger", "zero point of another type", x, w, i)
 	fails(graph.ErrUnsupported, "ConvInteger", "no bytes", x, s.Any(tensor.F32, 3, 2, 2))
 	fails(graph.ErrShape, "ConvInteger", "channels", x, codesOf(s, tensor.I8, 3, 3, 2))
+	floats := func(note string, in ...*tensor.Tensor) {
+		s.Add(cases.Case{Domain: "nacre", Op: "ConvIntegerToFloat", Version: 1, Note: note, In: in, Fails: graph.ErrShape})
+	}
+	floats("scales of another number", x, w, u, i, s.Any(tensor.F32, 2))
+	floats("scale of another type", x, w, u, i, cases.Scalar(tensor.F16, 1))
+	floats("bias of another number", x, w, u, i, one, s.Any(tensor.I32, 1))
+	floats("bias of floats", x, w, u, i, one, s.Any(tensor.F32, 3))
 	fails(graph.ErrShape, "QLinearConv", "scales of another number", x, one, u, w, s.Any(tensor.F32, 2), i, one, u)
 	fails(graph.ErrShape, "QLinearConv", "bias of another number", x, one, u, w, one, i, one, u, s.Any(tensor.I32, 2))
 	fails(graph.ErrShape, "QLinearConv", "bias of floats", x, one, u, w, one, i, one, u, s.Any(tensor.F32, 3))
