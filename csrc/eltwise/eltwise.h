@@ -91,6 +91,14 @@ typedef struct {
     int64_t mul, add, rows, n;
 } nacre_gated_words;
 
+// Kernel row f32_snake: operands x[rows, n], alpha[channels], ratio[channels] and y[rows, n]:
+//     y[r, i] = x[r, i] + ratio[c] sin(alpha[c] x[r, i])^2, with c = r mod channels
+// mul, add and sin are parts, kernel rows of f32_mul, f32_add and f32_sin, and round every step. y may
+// be x.
+typedef struct {
+    int64_t mul, add, sin, rows, channels, n;
+} nacre_snake_words;
+
 // Sets y[i] to fn(x[i]) for n elements. fn may be NULL, to only convert. At least one of fn,
 // x_storage.via and y_storage.via is not NULL. costly says that fn computes one number after the
 // other.
@@ -123,6 +131,6 @@ void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, 
 // The commands of the family's kernel rows.
 extern const nacre_entry nacre_unary_entry, nacre_convert_entry, nacre_binary_entry, nacre_where_entry,
     nacre_fused_entry;
-extern const nacre_entry nacre_gated_entry;
+extern const nacre_entry nacre_gated_entry, nacre_snake_entry;
 
 #endif

@@ -52,6 +52,7 @@ static const nacre_kernel eltwise_rows[] = {
 #include "eltwise/kernels.inc"
     {"eltwise_fused", "scalar", NACRE_ISA_scalar, NULL, &nacre_fused_entry},
     {"f32_gated_add", "scalar", NACRE_ISA_scalar, NULL, &nacre_gated_entry},
+    {"f32_snake", "scalar", NACRE_ISA_scalar, NULL, &nacre_snake_entry},
 #undef NACRE_CONVERT_KERNEL
 #undef NACRE_UNARY_KERNEL
 #undef NACRE_BINARY_KERNEL

@@ -29,6 +29,7 @@ var eltwiseRows = []row{
 	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
 	rowFor("gated", bindGatedAdd),
+	rowFor("snake", bindSnake),
 }
 
 // wide returns the type in which kernels compute on elements of type d.

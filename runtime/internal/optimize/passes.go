@@ -98,6 +98,7 @@ var optional = sync.OnceValue(func() []Pass {
 		{"fuse_swish", fuseSwish()},
 		{"fuse_hard_swish", fuseHardSwish()},
 		{"fuse_mish", fuseMish()},
+		{"fuse_snake", fuseSnake()},
 		{"fuse_swiglu", fuseSwiGLU()},
 		{"fuse_rotary", fuseRotary()},
 		{"fuse_attention", fuseAttention()},

@@ -21,6 +21,7 @@ func Rows() []op.Row {
 		einsumRows,
 		fusedProductRows,
 		fusedRows,
+		snakeRows,
 		int16Rows,
 		matmulRows,
 		powRows,

@@ -17,6 +17,7 @@ func Cases() []func(*cases.Suite) {
 		reduceCases,
 		sortCases,
 		sumLikeCases,
+		snakeCases,
 		uniqueMicrosoftCases,
 	}
 }
