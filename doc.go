@@ -76,8 +76,8 @@
 // # Versions
 //
 // From version 1 on, the identifiers that testdata/api.txt lists follow semantic versions: this
-// package, and packages formats, generate, generate/tokenizer, npy, packed, speech, speech/phonemes,
-// text, runtime/graph, runtime/op, runtime/op/standard, runtime/tensor and runtime/vulkan. A program
+// package, and packages formats, generate, generate/tokenizer, npy, packed, quantize, speech,
+// speech/phonemes, text, runtime/graph, runtime/op, runtime/op/standard, runtime/tensor and runtime/vulkan. A program
 // that compiles with one version compiles with later versions of the same major version. Files that
 // one version reads, later ones read too, unless a defect let them pass. Errors keep their
 // kinds.

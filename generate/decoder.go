@@ -114,7 +114,7 @@ func (d *decoder) findLogits(outputs []nacre.Info, name string) error {
 	}
 	i := find(name)
 	if name == "" {
-		if i = find("logits"); i < 0 && len(scores) == 1 {
+		if i = find("logits"); i < 0 && len(scores) == 1 && !slices.Contains(vectors, scores[0].Name) {
 			i = 0
 		}
 	}
@@ -128,6 +128,9 @@ func (d *decoder) findLogits(outputs []nacre.Info, name string) error {
 	}
 	return nil
 }
+
+// vectors are names of outputs of encoders, which are no logits.
+var vectors = []string{"last_hidden_state", "token_embeddings", "sentence_embedding", "pooler_output"}
 
 func orWord(name, otherwise string) string {
 	if name == "" {

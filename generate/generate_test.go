@@ -403,6 +403,7 @@ func TestNotDecoder(t *testing.T) {
 		{value("input_ids", tensor.I64, "2", "s"), value("logits", tensor.F32, "2", "s"), nil, "a batch of 2"},
 		{value("input_ids", tensor.I64, "1", "6"), value("logits", tensor.F32, "1", "6"), nil, "takes 6 tokens, no more and no less"},
 		{ids, value("label", tensor.I64, "b", "s"), nil, "no output is logits"},
+		{ids, value("last_hidden_state", tensor.F32, "b", "s"), nil, "no output is logits"},
 		{ids, logits, value("audio", tensor.F32, "b", "80"), "input audio float32[b,80] is none"},
 	} {
 		inputs := []*graph.Value{tt.in}

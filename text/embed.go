@@ -59,7 +59,7 @@ func OpenEmbedder(name string, o Options) (_ *Embedder, err error) {
 
 // tokenRows is the output of networks that give a vector for each token, or for each text.
 var tokenRows = wanted{names: []string{"last_hidden_state", "token_embeddings", "sentence_embedding"},
-	what: "a vector for each token"}
+	what: "a vector for each token", not: "logits"}
 
 // promptTokens returns the number of the prompt's tokens at the beginning of a text.
 func (e *Embedder) promptTokens() (int, error) {

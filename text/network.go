@@ -66,6 +66,7 @@ type wanted struct {
 	names []string
 	rank  int
 	what  string
+	not   string // the name of an output of another task; "" for none
 }
 
 // open opens the network of a folder.
@@ -145,7 +146,7 @@ func (n *network) start(o Options, want wanted) (err error) {
 // choose finds the output of a task.
 func (n *network) choose(outputs []nacre.Info, want wanted) error {
 	fits := func(o nacre.Info) bool {
-		return o.DType.IsFloat() && (len(o.Shape) == want.rank || want.rank == 0 && len(o.Shape) >= 2)
+		return (want.not == "" || o.Name != want.not) && o.DType.IsFloat() && (len(o.Shape) == want.rank || want.rank == 0 && len(o.Shape) >= 2)
 	}
 	for _, name := range want.names {
 		if i := slices.IndexFunc(outputs, func(o nacre.Info) bool { return o.Name == name && fits(o) }); i >= 0 {

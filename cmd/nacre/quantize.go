@@ -193,8 +193,16 @@ func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error)
 	}
 	defer func() { err = join(err, opened) }()
 	m := opened.Source()
-	if f.o.Format == "onnx" {
+	switch {
+	case f.o.Format == "onnx":
 		if m, err = opened.Network(); err != nil {
+			return err
+		}
+	case f.o.Format == gguf.Name && isCheckpoint(in, m):
+		if f.calibration != "" || f.importance != "" {
+			return usagef("--calibration and --imatrix name weights of the file that they are for: nacre convert %s FILE.gguf makes one", in)
+		}
+		if m, err = asGGUF(ctx, in, m, false, stderr); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +30,17 @@ func ToGGUF(ctx context.Context, folder fs.FS, tokens int, o Options) (meta []gr
 	defer guard.At("").End(&err)
 	defer caught(&err)
 	check(ctx.Err())
-	w := o.Limit.work(ctx, readRate, 0)
+	names := append([]string{"tokenizer.json"}, sentencePieceNames...)
+	size := 0
+	for _, name := range names {
+		if info, err := fs.Stat(folder, name); err == nil {
+			size = int(min(info.Size(), math.MaxInt))
+			break
+		}
+	}
+	w := o.Limit.work(ctx, readRate, size)
 	i := &importer{work: w, folder: folder}
-	name, data, err := i.first(append([]string{"tokenizer.json"}, sentencePieceNames...))
+	name, data, err := i.first(names)
 	if err != nil {
 		return nil, err
 	}
