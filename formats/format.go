@@ -2,6 +2,22 @@
 // for programs that convert, inspect or change model files, and for what is special to one format.
 // Most programs that run models open them with package nacre.
 //
+// # Reading, lowering and writing
+//
+// Load opens a file, Network makes the graph that runs of a file without nodes, and Save writes a model
+// in the format of the name's extension:
+//
+//	m, err := formats.Load("tensors.safetensors")
+//	err = formats.Save("tensors.oinf", m, formats.Options{})
+//
+// Options says what Save leaves out (DropGraph, DropMeta), renames (Rename) or converts (DType,
+// Dequantize). Lowering says how Network makes a graph (Quirks, Seed, Ranks, Portable, Batches,
+// Context). Models share the mapped file; Close of the model that Load returned frees it.
+//
+// A folder of Hugging Face becomes a GGUF file that runs by ToGGUF, with the pairs of tokenizer.ToGGUF
+// appended to Meta, and ToFolder is the way back. Functions with names that end in Within take a
+// budget (NewBudget), which bounds their memory and ends with a context.
+//
 // # Why three formats read JSON with code of their own
 //
 // A header decides which bytes belong to which tensor, so two readers must not see two things in
