@@ -11,8 +11,7 @@ import (
 type Limits = budget.Limits
 
 // Budget is the unspent part of limits, and a context that ends what spends it. A service that
-// reads models of strangers gives each of them a budget. A nil Budget
-// sets no bound.
+// reads models of strangers gives each of them a budget. A nil Budget sets no bound.
 type Budget = budget.Budget
 
 // NewBudget returns a budget. Reading that exceeds a limit is an error of kind graph.ErrMemory, and

@@ -9,9 +9,9 @@ import (
 
 // Append adds tokens, such as the next message of a chat, and computes them and no others. The
 // sequence goes on as one that starts with all its tokens: MaxTokens, penalties, random numbers,
-// stops and Generated begin anew, also after an end; how tokens are chosen stays as Start was told. A token that ended the text is not among the
-// tokens of the sequence; ids has it if the text goes on behind it. Without ids, more tokens follow
-// the last one.
+// stops and Generated begin anew, also after an end; how tokens are chosen stays as Start was told.
+// A token that ended the text is not among the tokens of the sequence; ids has it if the text goes
+// on behind it. Without ids, more tokens follow the last one.
 //
 // The error is ErrPrompt for a token that the vocabulary lacks and ErrWindow for more tokens than
 // the window has space for, unless it slides; the sequence then stays as it was. It is also the

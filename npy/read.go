@@ -14,8 +14,8 @@ import (
 )
 
 // Read reads one array from r, and no bytes after it. The tensor has memory of its own, which b
-// counts; a nil b sets no bound. Reading ends when the context of b is done. Arrays with the most significant byte first,
-// and arrays in Fortran order, become little-endian and row-major.
+// counts; a nil b sets no bound. Reading ends when the context of b is done. Arrays with the most
+// significant byte first, and arrays in Fortran order, become little-endian and row-major.
 func Read(b *formats.Budget, r io.Reader) (_ *nacre.Tensor, err error) {
 	defer guard.At("").End(&err)
 	return read(b, r)

@@ -12,11 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// FromGGUF returns the tokenizer in the metadata of a GGUF file (Model.Source().Meta of an open model
-// of package nacre), with its chat templates, the ids
-// that end a text and the roles of tokens. Ids are the ones of llama.cpp, but words are split by
-// the expressions that vocabularies were made with. If the metadata has no tokenizer, the error is
-// fs.ErrNotExist. If it is past the limits of o, the error is ErrLimit.
+// FromGGUF returns the tokenizer in the metadata of a GGUF file (Model.Source().Meta of an open
+// model of package nacre), with its chat templates, the ids that end a text and the roles of
+// tokens. Ids are the ones of llama.cpp, but words are split by the expressions that vocabularies
+// were made with. If the metadata has no tokenizer, the error is fs.ErrNotExist. If it is past the
+// limits of o, the error is ErrLimit.
 func FromGGUF(ctx context.Context, meta []graph.Pair, o Options) (t *Tokenizer, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
