@@ -77,10 +77,10 @@
 //
 // From version 1 on, the identifiers that testdata/api.txt lists follow semantic versions: this
 // package, and packages formats, generate, generate/tokenizer, npy, packed, quantize, speech,
-// speech/phonemes, text, runtime/graph, runtime/op, runtime/op/standard, runtime/tensor and runtime/vulkan. A program
-// that compiles with one version compiles with later versions of the same major version. Files that
-// one version reads, later ones read too, unless a defect let them pass. Errors keep their
-// kinds.
+// speech/phonemes, text, runtime/graph, runtime/op, runtime/op/standard, runtime/tensor and
+// runtime/vulkan. A program that compiles with one version compiles with later versions of the same
+// major version. Files that one version reads, later ones read too, unless a defect let them pass.
+// Errors keep their kinds.
 //
 // These may change with any version: the time and the memory of runs, the kernels that compute
 // them, and with these the last digits of floats; texts of errors, plans and profiles; the
