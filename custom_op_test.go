@@ -163,7 +163,7 @@ func TestCustomOperatorErrors(t *testing.T) {
 		want []string
 	}{
 		{"nobody registers it", nil, []string{"snake.onnx", "org.example.Snake-1", "is not implemented", "op.Registry.Register"}},
-		{"a near name", []op.Row{row(func(r *op.Row) { r.Name = "Snakes" })}, []string{"near it: org.example.Snakes"}},
+		{"a near name", []op.Row{row(func(r *op.Row) { r.Name = "Snakes" })}, []string{"near it: ", "org.example.Snakes"}},
 		{"registered twice", []op.Row{snakeRow, snakeRow}, []string{"org.example.Snake is registered already"}},
 		{"no constructor", []op.Row{row(func(r *op.Row) { r.New = nil })}, []string{"no constructor"}},
 		{"a later version", []op.Row{row(func(r *op.Row) { r.Since = []int{2} })}, []string{"org.example.Snake-1", "came with version 2"}},
