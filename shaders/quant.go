@@ -3,7 +3,7 @@ package shaders
 import "slices"
 
 var quantKernels = []Kernel{
-	{"quant/blocks", 4, 8, 1 << 3, []string{"type", "bytes", "units", "rows", "columns"}, []Variant{{Name: "f32"}}},
+	{"quant/blocks", 4, 8, 1 << 3, unitConstants("type", "bytes", "units"), []Variant{{Name: "f32"}}},
 	{"quant/bnb4", 5, 6, 1 << 4, []string{"rows", "columns"}, elements("f32 f16 bf16")},
 	{
 		"quant/conv", 15, 26, 1 << 14,
@@ -17,6 +17,7 @@ var quantKernels = []Kernel{
 	{"quant/matrix", 11, 25, 1 << 10, matrixConstants("left words", "right words", "a signed", "b signed", "y signed", "half"), results(matrixNeeds["i8"])},
 	{"quant/narrow", 5, 8, 1 << 4, []string{"bits", "digits", "bias", "most", "over", "none", "one zero", "scaled", "precision"}, scales},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
+	{"quant/nbits4", 6, 8, 1 << 5, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows)},
 	{"quant/nbits_matrix", 6, 8, 1 << 5, matrixConstants("left words", "bits"), matrices("f16 bf16")},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits", "precision"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},

@@ -55,6 +55,11 @@ func withFunctions(floats, integers string) []Variant {
 	return list
 }
 
+// unitConstants returns names of constants, and then those of include/units.glsl.
+func unitConstants(first ...string) []string {
+	return append(first, "rows", "lanes", "chunk", "row words")
+}
+
 // matrixConstants returns the names of the constants of include/matrix.glsl, and then more.
 func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)

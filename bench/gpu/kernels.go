@@ -99,7 +99,7 @@ func allKernels(quick bool) []kernel {
 	}
 	list := []kernel{product(1, 4096, 4096), product(8, 4096, 4096), product(128, 768, 768), product(128, 3072, 768),
 		product(128, 768, 3072), product(4096, 4096, 4096)}
-	for _, m := range []int{1, 2, 8, 128} {
+	for _, m := range []int{1, 2, 4, 8, 128} {
 		list = append(list, codes(m, 5632, 2048))
 	}
 	list = append(list, codes(1, 2048, 2048), codes(1, 2048, 5632), codes(1, 32000, 2048))

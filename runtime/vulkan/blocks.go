@@ -8,9 +8,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 )
 
-// blockUnit is the elements that shaders decode at a time.
-const blockUnit = 32
-
 // shaderBlocks are the types of blocks that shaders decode.
 var shaderBlocks = []*packed.Blocks{
 	packed.Q4_0, packed.Q4_1, packed.Q5_0, packed.Q5_1, packed.Q8_0, packed.Q2_K, packed.Q3_K, packed.Q4_K, packed.Q5_K, packed.Q6_K,
@@ -24,10 +21,8 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 		return device.Refuse("blocks of %v are read on the CPU", b.DType(1))
 	}
 	m, n, k := b.OutShape(0)[0], b.Shape(1)[0], b.Shape(1)[1]
-	rows, size := min(m, fewRows), min(256, b.dev.info.Caps.MaxInvocations)
-	const columns = 4
-	parts := size / columns
-	if err := b.loops((k/blockUnit + parts - 1) / parts * 8 * (1 + rows)); err != nil {
+	g, err := b.unitGroup(m, k)
+	if err != nil {
 		return err
 	}
 	c := b.gemmAddend(&o.Gemm)
@@ -36,10 +31,11 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	w.bool(c.operand.Place != device.None)
 	w.float(float64(o.Alpha), float64(c.beta))
 	var constants words
-	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/blockUnit, rows, columns)
+	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/unit)
 	b.step.InPlace = nil
 	defer b.works(m * n * k)
-	flat := b.flatGroups((n + columns - 1) / columns)
-	groups := [3]int{flat[0], (m + rows - 1) / rows, flat[1]}
-	return b.dispatch("quant/blocks", "f32", size, groups, constants, w, b.in(0), b.in(1), c.operand, b.out(0))
+	flat := b.flatGroups((n + g.columns() - 1) / g.columns())
+	groups := [3]int{flat[0], (m + g.rows - 1) / g.rows, flat[1]}
+	return b.dispatch("quant/blocks", "f32", g.size, groups, append(constants, g.constants(k)...), w, b.in(0), b.in(1),
+		c.operand, b.out(0))
 }

@@ -59,6 +59,9 @@ func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
 	return t.rows, t.cols
 }
 
+// ShaderBlocks are the types of blocks that shaders decode.
+var ShaderBlocks = shaderBlocks
+
 // Tiles is the number of tiles of products and of convolutions.
 var Tiles = [2]int{len(productTiles), len(convTiles)}
 
@@ -105,4 +108,23 @@ func TileFits() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// OnlyLanes makes lanes invocations share a column in products by weights of few bits, on devices in
+// software. It returns a function that ends this.
+func OnlyLanes(lanes int) (restore func()) {
+	old := unitLanes["cpu"]
+	unitLanes["cpu"] = lanes
+	return func() { unitLanes["cpu"] = old }
+}
+
+// UnitGroup is a workgroup of products by weights of few bits.
+type UnitGroup struct{ Size, Rows, Lanes, Chunk int }
+
+// UnitGroupOf returns the workgroup for m rows of k elements on a device of a type with caps c, and the
+// bytes of shared memory that it takes.
+func UnitGroupOf(c vk.Caps, deviceType string, m, k int) (UnitGroup, int) {
+	d := &Device{info: vk.Info{Caps: c, Type: deviceType}}
+	g := d.unitGroup(m, k)
+	return UnitGroup{g.size, g.rows, g.lanes, g.chunk}, g.shared()
 }

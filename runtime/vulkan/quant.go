@@ -206,8 +206,6 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 			variant = "f32_" + variant
 		}
 	}
-	rows := min(m, fewRows)
-	const columns = 4
 	var w words
 	w.int(m, o.N, o.K, o.Block, o.Blocks(), o.RowBytes()/4, zeros)
 	w.bool(b.Has(5))
@@ -220,6 +218,11 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1),
 			slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
 	}
+	if o.Bits == 4 && o.Block%unit == 0 {
+		return b.nbits4(o, variant, m, w, operands...)
+	}
+	rows := min(m, fewRows)
+	const columns = 4
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
 	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
 		[]uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)

@@ -28,63 +28,106 @@ float half_at(uint at) {
     return uintBitsToFloat(sign | (rest < 0x7c00u ? wide + 0x38000000u : wide | 0x7f800000u));
 }
 
-// spread moves the four lowest bits of x to the lowest bits of four bytes.
-uint spread(uint x) { return x & 1u | (x & 2u) << 7 | (x & 4u) << 14 | (x & 8u) << 21; }
+// words_at returns the 16 bytes at an even or odd byte.
+uvec4 words_at(uint at) {
+    uint from = at / 4, shift = at % 4 * 8;
+    uvec4 low = uvec4(blocks[from], blocks[from + 1], blocks[from + 2], blocks[from + 3]);
+    uint last = blocks[from + (shift == 0 ? 3 : 4)];
+    return low >> shift | uvec4(low.yzw, last) << 1 << 31 - shift;
+}
 
-// codes_at returns step i of eight of unit u of the block at byte b: four codes as bytes.
-uint codes_at(uint b, uint u, uint i) {
-    const uint ONES = 0x01010101u, PAIRS = 0x03030303u, NIBBLES = 0x0f0f0f0fu;
+// spread moves the 16 lowest bits of x to the lowest bits of 16 bytes.
+uvec4 spread(uint x) {
+    uvec4 v = uvec4(x, x >> 4, x >> 8, x >> 12);
+    return v & 1u | (v & 2u) << 7 | (v & 4u) << 14 | (v & 8u) << 21;
+}
+
+// spread_pairs moves the four lowest pairs of bits of each word to the lowest bits of four bytes.
+uvec4 spread_pairs(uvec4 v) { return v & 3u | (v & 12u) << 6 | (v & 48u) << 12 | (v & 192u) << 18; }
+
+// Codes are the codes of a unit as bytes, by halves.
+struct Codes { uvec4 low, high; };
+
+const uint ONES = 0x01010101u, PAIRS = 0x03030303u, NIBBLES = 0x0f0f0f0fu;
+
+// nibbles returns codes whose first half is in the low bits of 16 bytes.
+Codes nibbles(uvec4 v) { return Codes(v & NIBBLES, v >> 4 & NIBBLES); }
+
+// pairs_at and nibbles_at return the bits of 32 bytes from `shift` on.
+Codes pairs_at(uint at, uint shift) { return Codes(words_at(at) >> shift & PAIRS, words_at(at + 16) >> shift & PAIRS); }
+Codes nibbles_at(uint at, uint shift) { return Codes(words_at(at) >> shift & NIBBLES, words_at(at + 16) >> shift & NIBBLES); }
+
+// over returns codes with more bits above them.
+Codes over(Codes v, uvec4 low, uvec4 high, uint shift) { return Codes(v.low | low << shift, v.high | high << shift); }
+
+// codes_at returns the codes of unit u of the block at byte b.
+Codes codes_at(uint b, uint u) {
     uint side = u / 4, quarter = u % 4; // of 256 elements
-    uint four = i % 4 * 4, nibble = i / 4 * 4;
     switch (TYPE) {
     case Q4_0:
-    case IQ4_NL: return word_at(b + 2 + four) >> nibble & NIBBLES;
-    case Q4_1: return word_at(b + 4 + four) >> nibble & NIBBLES;
-    case Q5_0: return word_at(b + 6 + four) >> nibble & NIBBLES | spread(word_at(b + 2) >> 4 * i) << 4;
-    case Q5_1: return word_at(b + 8 + four) >> nibble & NIBBLES | spread(word_at(b + 4) >> 4 * i) << 4;
-    case Q8_0: return word_at(b + 2 + 4 * i) ^ 0x80808080u;
-    case Q2_K: return word_at(b + 16 + 32 * side + 4 * i) >> 2 * quarter & PAIRS;
-    case Q3_K:
-        return word_at(b + 32 + 32 * side + 4 * i) >> 2 * quarter & PAIRS | (word_at(b + 4 * i) >> u & ONES) << 2;
-    case Q4_K: return word_at(b + 16 + u / 2 * 32 + 4 * i) >> u % 2 * 4 & NIBBLES;
+    case IQ4_NL: return nibbles(words_at(b + 2));
+    case Q4_1: return nibbles(words_at(b + 4));
+    case Q5_0:
+    case Q5_1: {
+        uint at = TYPE == Q5_0 ? b + 2 : b + 4, bits = word_at(at);
+        return over(nibbles(words_at(at + 4)), spread(bits), spread(bits >> 16), 4);
+    }
+    case Q8_0: return Codes(words_at(b + 2) ^ 0x80808080u, words_at(b + 18) ^ 0x80808080u);
+    case Q2_K: return pairs_at(b + 16 + 32 * side, 2 * quarter);
+    case Q3_K: return over(pairs_at(b + 32 + 32 * side, 2 * quarter), words_at(b) >> u & ONES, words_at(b + 16) >> u & ONES, 2);
+    case Q4_K: return nibbles_at(b + 16 + u / 2 * 32, u % 2 * 4);
     case Q5_K:
-        return word_at(b + 48 + u / 2 * 32 + 4 * i) >> u % 2 * 4 & NIBBLES | (word_at(b + 16 + 4 * i) >> u & ONES) << 4;
-    case Q6_K:
-        return word_at(b + 64 * side + quarter % 2 * 32 + 4 * i) >> quarter / 2 * 4 & NIBBLES |
-            (word_at(b + 128 + 32 * side + 4 * i) >> 2 * quarter & PAIRS) << 4;
-    case IQ4_XS: return word_at(b + 8 + 16 * u + four) >> nibble & NIBBLES;
-    case TQ2_0: return word_at(b + 32 * side + 4 * i) >> 2 * quarter & PAIRS;
-    case MXFP4: return word_at(b + 1 + four) >> nibble & NIBBLES;
-    case NVFP4: return word_at(b + 4 + 16 * u + i / 4 * 8 + i % 2 * 4) >> i % 4 / 2 * 4 & NIBBLES;
+        return over(nibbles_at(b + 48 + u / 2 * 32, u % 2 * 4), words_at(b + 16) >> u & ONES, words_at(b + 32) >> u & ONES, 4);
+    case Q6_K: {
+        Codes above = pairs_at(b + 128 + 32 * side, 2 * quarter);
+        return over(nibbles_at(b + 64 * side + quarter % 2 * 32, quarter / 2 * 4), above.low, above.high, 4);
+    }
+    case IQ4_XS: return nibbles(words_at(b + 8 + 16 * u));
+    case TQ2_0: return pairs_at(b + 32 * side, 2 * quarter);
+    case MXFP4: return nibbles(words_at(b + 1));
+    case NVFP4: {
+        uvec4 v = words_at(b + 4 + 16 * u);
+        return Codes(uvec4(v.xy, v.xy >> 4) & NIBBLES, uvec4(v.zw, v.zw >> 4) & NIBBLES);
+    }
     default: { // Q2_0
-        uint q = byte_at(b + 2 + 8 * u + i);
-        return q & 3u | (q & 12u) << 6 | (q & 48u) << 12 | (q & 192u) << 18;
+        const uvec4 STEPS = uvec4(0, 8, 16, 24);
+        return Codes(spread_pairs(uvec4(word_at(b + 2 + 8 * u)) >> STEPS), spread_pairs(uvec4(word_at(b + 6 + 8 * u)) >> STEPS));
     }
     }
 }
+
+// A code stands for the number code - ZERO, or for entry - ZERO of a table. DIGITS is the bits of codes
+// or entries.
+const bool IS_IQ4 = TYPE == IQ4_NL || TYPE == IQ4_XS, IS_FP4 = TYPE == MXFP4 || TYPE == NVFP4;
+const bool IS_PAIR = TYPE == Q2_K || TYPE == TQ2_0 || TYPE == Q2_0;
+const bool IS_FIVE = TYPE == Q5_0 || TYPE == Q5_1 || TYPE == Q5_K || IS_FP4;
+const uint DIGITS = IS_PAIR ? 2u : TYPE == Q3_K ? 3u : IS_FIVE ? 5u : TYPE == Q6_K ? 6u : TYPE == Q8_0 || IS_IQ4 ? 8u : 4u;
+const uint ZERO = TYPE == TQ2_0 || TYPE == Q2_0 ? 1u : TYPE == Q3_K ? 4u : TYPE == Q4_0 ? 8u : TYPE == Q5_0 || IS_FP4 ? 16u :
+    TYPE == Q6_K ? 32u : TYPE == Q8_0 || IS_IQ4 ? 128u : 0u;
 
 // entry_of returns byte `code` of the 16 in t.
-int entry_of(uvec4 t, uint code) {
+uint entry_of(uvec4 t, uint code) {
     uint w = code < 8 ? (code < 4 ? t.x : t.y) : code < 12 ? t.z : t.w;
-    return int(w >> code % 4 * 8 & 255u);
+    return w >> code % 4 * 8 & 255u;
 }
 
-// number_of returns the number that a code stands for.
-int number_of(uint code) {
-    switch (TYPE) {
-    case IQ4_NL:
-    case IQ4_XS: return entry_of(uvec4(0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u), code) - 128;
-    case MXFP4:
-    case NVFP4: return entry_of(uvec4(0x13121110u, 0x1c181614u, 0x0d0e0f10u, 0x04080a0cu), code) - 16;
-    case Q4_0: return int(code) - 8;
-    case Q5_0: return int(code) - 16;
-    case Q8_0: return int(code) - 128;
-    case Q3_K: return int(code) - 4;
-    case Q6_K: return int(code) - 32;
-    case TQ2_0:
-    case Q2_0: return int(code) - 1;
-    }
-    return int(code);
+// entries returns codes as bytes with the entries that they stand for, if there is a table.
+uint entries(uint codes) {
+    if (!IS_IQ4 && !IS_FP4) return codes;
+    uvec4 t = IS_IQ4 ? uvec4(0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u) : uvec4(0x13121110u, 0x1c181614u, 0x0d0e0f10u, 0x04080a0cu);
+    return entry_of(t, codes & 255u) | entry_of(t, codes >> 8 & 255u) << 8 | entry_of(t, codes >> 16 & 255u) << 16 | entry_of(t, codes >> 24) << 24;
+}
+
+// HIGHER is what numbers adds to each number.
+#define HIGHER float((1u << DIGITS) + ZERO)
+
+// numbers returns four codes as bytes as floats, by their bits: the codes are the topmost bits of
+// mantissas.
+vec4 numbers(uint codes) {
+    const uint TOP = 23 - DIGITS;
+    uint w = entries(codes);
+    uvec4 placed = uvec4(w << TOP, w << TOP - 8, TOP < 16 ? w >> 16 - TOP : w << TOP - 16, w >> 24 - TOP);
+    return uintBitsToFloat(placed & ((1u << DIGITS) - 1u) << TOP | 127u + DIGITS << 23);
 }
 
 // scales_of returns the factor of the 16 numbers of half h of unit u, and what is added to the

@@ -1,17 +1,15 @@
-// blocks computes products of rows and weights in blocks, decoded in registers:
-// y = alpha * a w^T + beta * c. A workgroup computes COLUMNS columns of ROWS rows. Its invocations
-// split the k axis by units, and their sums are added in a fixed order. Axes x and z of the grid
-// count the columns, axis y the rows.
+// blocks computes products of few rows and weights in blocks, decoded in registers:
+// y = alpha * a w^T + beta * c. The codes of the next unit are on their way while those of one are
+// multiplied. Numbers are floats by their bits, with sums of the row to make up for that: a row with
+// infinities has NaN as results. Axes x and z of the grid count the columns, axis y the rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "blocks.glsl"
 
-layout(constant_id = 4) const uint ROWS = 1;
-layout(constant_id = 5) const uint COLUMNS = 4;
-
 layout(std430, binding = 0) readonly buffer A { float a[]; };
+layout(std430, binding = 0) readonly buffer AWords { vec4 a_words[]; };
 layout(std430, binding = 2) readonly buffer Add { float c[]; };
 layout(std430, binding = 3) writeonly buffer Y { float y[]; };
 
@@ -22,43 +20,62 @@ layout(push_constant) uniform Words {
     float alpha, beta;
 };
 
-shared float part[ROWS * gl_WorkGroupSize.x];
+#define LOAD_A(x) (x)
+#define LOAD_A4(x) (x)
+#define UNIT_ID 4
+#include "units.glsl"
+
+// Unit is the codes of a unit, and the factors of its halves.
+struct Unit {
+    Codes codes;
+    vec2 low, high;
+};
+
+Unit unit_at(uint col, uint unit) {
+    uint b = (col * (k / 32) + unit) / UNITS * BYTES, u = unit % UNITS;
+    return Unit(codes_at(b, u), scales_of(b, u, 0), scales_of(b, u, 1));
+}
 
 void main() {
-    uint id = gl_LocalInvocationID.x, parts = gl_WorkGroupSize.x / COLUMNS;
-    uint column = id / parts, first = id % parts, units = k / 32;
-    uint col = (gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x) * COLUMNS + column, row0 = gl_WorkGroupID.y * ROWS;
+    uint id = gl_LocalInvocationID.x, lane = id % LANES, units = k / 32;
+    uint col0 = (gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x) * COLUMNS, row0 = gl_WorkGroupID.y * ROWS;
+    uint col = min(col0 + id / LANES, n - 1);
 
     float sums[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
-    for (uint unit = first; col < n && unit < units; unit += parts) {
-        uint b = (col * units + unit) / UNITS * BYTES, u = unit % UNITS;
-        for (uint i = 0; i < 8; i++) {
-            uint codes = codes_at(b, u, i), at = unit * 32 + i * 4;
-            vec2 scales = scales_of(b, u, i / 4);
-            vec4 numbers = vec4(number_of(codes & 255u), number_of(codes >> 8 & 255u), number_of(codes >> 16 & 255u),
-                number_of(codes >> 24));
-            vec4 v = numbers * scales.x + scales.y;
+    Unit next = unit_at(col, min(lane, units - 1));
+    [[dont_unroll]] for (uint u0 = 0; u0 < units; u0 += CHUNK) {
+        if (u0 > 0) barrier();
+        uint count = min(CHUNK, units - u0);
+        stage(row0, u0, count);
+        barrier();
+        [[dont_unroll]] for (uint u = lane; u < count; u += LANES) {
+            Unit now = next;
+            next = unit_at(col, min(u0 + u + LANES, units - 1));
+            vec4 v[4];
+            [[unroll]] for (uint w = 0; w < 4; w++) v[w] = numbers(now.codes.low[w]);
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                if (row0 + r >= m) continue;
-                uint from = (row0 + r) * k + at;
-                sums[r] += a[from] * v.x + a[from + 1] * v.y + a[from + 2] * v.z + a[from + 3] * v.w;
+                uint at = (r * CHUNK + u) * PLACES;
+                float dot = 0.0;
+                [[unroll]] for (uint w = 0; w < 4; w++) dot = added(dot, v[w], pool[at + w]);
+                sums[r] += now.low.x * dot + (now.low.y - now.low.x * HIGHER) * pool[at + 8].x;
+            }
+            [[unroll]] for (uint w = 0; w < 4; w++) v[w] = numbers(now.codes.high[w]);
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                uint at = (r * CHUNK + u) * PLACES;
+                float dot = 0.0;
+                [[unroll]] for (uint w = 0; w < 4; w++) dot = added(dot, v[w], pool[at + w + 4]);
+                sums[r] += now.high.x * dot + (now.high.y - now.high.x * HIGHER) * pool[at + 8].y;
             }
         }
     }
-    [[unroll]] for (uint r = 0; r < ROWS; r++) part[(r * COLUMNS + column) * parts + first] = sums[r];
     barrier();
-    for (uint step = parts / 2; step > 0; step /= 2) {
-        for (uint r = 0; r < ROWS && first < step; r++) {
-            uint at = (r * COLUMNS + column) * parts + first;
-            part[at] += part[at + step];
-        }
-        barrier();
-    }
-    if (first != 0 || col >= n) return;
-    for (uint r = 0; r < ROWS && row0 + r < m; r++) {
-        uint row = row0 + r;
-        float v = part[(r * COLUMNS + column) * parts] * alpha;
+    [[unroll]] for (uint r = 0; r < ROWS; r++) put(r, sums[r]);
+    join();
+    for (uint i = id; i < ROWS * COLUMNS; i += gl_WorkGroupSize.x) {
+        uint row = row0 + i / COLUMNS, col = col0 + i % COLUMNS;
+        if (row >= m || col >= n) continue;
+        float v = joined(i / COLUMNS, i % COLUMNS) * alpha;
         if (has_c != 0) v += c[row * c_row + col * c_col] * beta;
         y[row * n + col] = v;
     }
