@@ -39,7 +39,7 @@ func TestInspectRequired(t *testing.T) {
 	if _, ok := r.Outputs[0]["required"]; ok {
 		t.Errorf("outputs are %v", r.Outputs)
 	}
-	if _, text, _ = call("inspect", path); strings.Count(text, "has a value in the model") != 1 {
+	if _, text, _ = call("inspect", path); strings.Count(text, "  has a value in the model") != 1 {
 		t.Errorf("the text is\n%s", text)
 	}
 }

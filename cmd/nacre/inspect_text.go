@@ -37,11 +37,11 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {
-		note := ""
+		format := "input\t%s\t%s\n"
 		if !*v.Required {
-			note = "\thas a value in the model"
+			format = "input\t%s\t%s\thas a value in the model\n"
 		}
-		printable.Fprintf(tw, "input\t%s\t%s%s\n", v.Name, v.Type, note)
+		printable.Fprintf(tw, format, v.Name, v.Type)
 	}
 	for _, v := range r.Outputs {
 		printable.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)
@@ -55,15 +55,15 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	printable.Fprintln(w)
 	for _, o := range r.Operators {
-		note := ""
+		format := "  %s\t%d\n"
 		if !o.Implemented {
-			note = "\tnot implemented"
+			format = "  %s\t%d\tnot implemented\n"
 		}
 		name := o.Op
 		if o.Domain != "" {
 			name = o.Domain + "." + name
 		}
-		printable.Fprintf(tw, "  %s\t%d%s\n", name, o.Count, note)
+		printable.Fprintf(tw, format, name, o.Count)
 	}
 	if values > 0 || len(r.Nodes) == 0 {
 		for _, x := range r.Tensors {
