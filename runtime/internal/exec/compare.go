@@ -211,13 +211,18 @@ func (t *trials) measure(ctx context.Context, ways []Way, rounds int) error {
 			times[i] = append(times[i], time.Since(begin)/time.Duration(repeat[i]))
 		}
 	}
+	setMedians(ways, times)
+	return nil
+}
+
+// setMedians sets the time of each way to the median of its times, if there are any. It sorts them.
+func setMedians(ways []Way, times [][]time.Duration) {
 	for i, list := range times {
 		if len(list) > 0 {
 			slices.Sort(list)
 			ways[i].Time = list[len(list)/2]
 		}
 	}
-	return nil
 }
 
 func (t *trials) free() {

@@ -160,12 +160,7 @@ func (t *offloadedTrials) measure(ctx context.Context, ways []Way, rounds int) e
 			}
 		}
 	}
-	for i, list := range times {
-		if len(list) > 0 {
-			slices.Sort(list)
-			ways[i].Time = list[len(list)/2]
-		}
-	}
+	setMedians(ways, times)
 	return nil
 }
 
