@@ -78,6 +78,12 @@ func withLastRows(s *Scope, outputs []string) *graph.Graph {
 	return &g
 }
 
+// rowCut is a value of which the last row is taken, or the last row of each sequence of a split.
+type rowCut struct {
+	value string
+	split *split
+}
+
 // rowCutter makes nodes compute the last rows of values.
 type rowCutter struct {
 	*matcher
@@ -86,14 +92,14 @@ type rowCutter struct {
 	rowwise map[*graph.Node]bool     // cutters, and nodes of which only last rows are needed
 	split   map[*graph.Node]*split   // by rowwise node of which the last row of each sequence is needed
 	last    map[string]bool          // outputs of the latter
-	cuts    map[string]string        // by value: the name of its last row
+	cuts    map[rowCut]string        // the name of the last row, or rows
 }
 
 func newRowCutter(s *Scope) *rowCutter {
 	return &rowCutter{
 		matcher: newMatcher(s), readers: map[string][]*graph.Node{}, cutters: map[*graph.Node]bool{},
 		rowwise: map[*graph.Node]bool{}, split: map[*graph.Node]*split{},
-		last: map[string]bool{}, cuts: map[string]string{},
+		last: map[string]bool{}, cuts: map[rowCut]string{},
 	}
 }
 
@@ -190,15 +196,16 @@ func (r *rowCutter) rewrite(n *graph.Node) {
 		if r.last[x] {
 			continue
 		}
-		if r.cuts[x] == "" {
-			r.cuts[x] = r.fresh(x)
-			if s := r.split[n]; s != nil {
-				nodes = append(nodes, r.cutSplit(s, x, r.cuts[x])...)
+		of := rowCut{x, r.split[n]}
+		if r.cuts[of] == "" {
+			r.cuts[of] = r.fresh(x)
+			if of.split != nil {
+				nodes = append(nodes, r.cutSplit(of.split, x, r.cuts[of])...)
 			} else {
-				nodes = append(nodes, r.slice(x, r.cuts[x]))
+				nodes = append(nodes, r.slice(x, r.cuts[of]))
 			}
 		}
-		by.Inputs[i] = r.cuts[x]
+		by.Inputs[i] = r.cuts[of]
 	}
 	r.edit.Replace[n] = append(nodes, &by)
 }

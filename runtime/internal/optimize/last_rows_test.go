@@ -232,6 +232,7 @@ func TestLastRows(t *testing.T) {
 		{"rows of sequences behind an extent that is computed", "s = Shape-15(x) end=2\nshape = Concat(s, eight) axis=0\nf = Reshape(x, flatten)\na = Gemm(f, w)\ny = Reshape(a, shape)\nout y", []string{"y"}, []string{"f_5", "shape"}},
 		{"sequences of two rows", "f = Reshape(x, flatten)\na = Gemm(f, w)\nb = Reshape(a, pairs)\ny = Relu(b)\nout y", []string{"y"}, []string{"f_5", "pairs"}},
 		{"rows of sequences that are needed whole", "f = Reshape(x, flatten)\na = Gemm(f, w)\ny = Reshape(a, sequences)\nu = ReduceSum(a)\nout y u", []string{"y"}, nil},
+		{"unlike rows of one value", "f = Reshape(x, flatten)\na = Gemm(f, w)\ny = Reshape(a, sequences)\nb = Gemm(f, w, v)\nu = Reshape(b, pairs)\nt = Gemm(f, w)\nout y u t", []string{"y", "u", "t"}, []string{"f", "f_10", "f_5", "pairs", "sequences"}},
 		{"a body", "a = Relu(x)\nc = If(yes) then_branch={\nb = Exp(a)\nout b\n} else_branch={\nb = Neg(a)\nout b\n}\ny = MatMul(a, w)\nout y c", []string{"y"}, []string{"a"}},
 		{"a body reads the output", "y = Relu(x)\nc = If(yes) then_branch={\nb = Exp(y)\nout b\n} else_branch={\nb = Neg(y)\nout b\n}\nout y c", []string{"y"}, nil},
 	} {
