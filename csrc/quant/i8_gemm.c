@@ -3,6 +3,7 @@
 // The caller says how a product is computed. Lines, for few rows, read b unpacked. For tiles, a is
 // packed whole, beforehand; the thread that needs a block of b packs it, in a size that stays in
 // the second-level cache. Sums are never cut along k: a tile is finished when it is computed.
+#include "quant/i8_sum.h"
 #include "quant/numbers.h"
 
 enum {
@@ -17,7 +18,8 @@ enum {
 typedef struct {
     const nacre_i8_gemm *g;
     const nacre_team *team;  // chunks check whether it has stopped
-    int lines, need_sums;
+    int lines, need_sums, need_row_sums;
+    int in_place;  // a is read where it lies; it has sums alone packed
     size_t products;
     size_t i_step, i_count, j_step, j_count;  // the piece of c in one chunk of work
     size_t depth;       // k, rounded up to whole groups
@@ -32,11 +34,31 @@ typedef struct {
 
 int nacre_i8_gemm_few_rows(size_t m) { return m <= I8_MOST_LINES; }
 
+// Returns the number that is added to a zero point of a to get the zero point of a'.
+static int32_t i8_a_shift(const nacre_i8_gemm *g) {
+    if (g->impl->flat) return g->a.is_signed ? 128 : 0;
+    return g->a.is_signed ? 0 : -128;
+}
+
+static int32_t i8_b_shift(const nacre_i8_gemm *g) {
+    if (g->impl->b_unsigned) return g->b.is_signed ? 128 : 0;
+    return g->b.is_signed ? 0 : -128;
+}
+
 // Reports whether a zero point of a' is not 0.
 static int i8_need_sums(const nacre_i8_gemm *g) {
-    const int32_t none = g->a.is_signed ? 0 : 128;
+    const int32_t none = -i8_a_shift(g);
     for (size_t i = 0; i < g->m * g->row_count; i++) {
         if (g->a_zero[i] != none) return 1;
+    }
+    return 0;
+}
+
+// Reports whether a zero point of b' is not 0.
+static int i8_need_row_sums(const nacre_i8_gemm *g) {
+    const int32_t none = -i8_b_shift(g);
+    for (size_t j = 0; j < g->n * g->col_count; j++) {
+        if (g->b_zero[j] != none) return 1;
     }
     return 0;
 }
@@ -66,6 +88,7 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     p.depth = nacre_round_up(g->k, g->impl->a_group);
     p.rows = nacre_i8_panel_rows(g->impl, g->m);
     i8_cut(&p, threads);
+    p.in_place = g->impl->flat && !p.lines && !g->a.packed && !g->a.is_signed && g->a.col == 1 && g->k % g->impl->group == 0;
     const size_t columns = nacre_min(p.j_step, g->n);
     if (g->make_b != NULL) p.made_size = nacre_align_bytes(g->k * columns);
     if (p.lines) {
@@ -99,6 +122,7 @@ static const uint8_t *i8_bytes(const nacre_i8_operand *x, size_t offset) { retur
 
 static size_t i8_sums_of_a(const i8_plan *p) {
     const nacre_i8_gemm *const g = p->g;
+    if (p->in_place) return 0;
     return p->lines ? nacre_align_bytes(g->m * g->k * sizeof(int16_t))
                     : nacre_align_bytes(nacre_round_up(g->m, p->rows) * p->depth * g->impl->a_bytes);
 }
@@ -110,7 +134,13 @@ static void i8_pack_a_chunk(void *job, size_t chunk, size_t thread) {
     const size_t panels = nacre_ceil_div(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
     uint8_t *const dst = p->a_packed + matrix * p->a_size;
     const uint8_t *const a = i8_bytes(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix)) + i * g->a.row;
-    nacre_i8_pack_a_panel(g->impl, g->k, nacre_min(p->rows, g->m - i), p->rows, a, &g->a,
+    const size_t lanes = nacre_min(p->rows, g->m - i);
+    if (p->in_place) {
+        int32_t *const sums = (int32_t *)(void *)dst + i;
+        for (size_t r = 0; r < lanes; r++) sums[r] = p->need_row_sums ? nacre_i8_sum_unsigned(g->k, a + r * g->a.row) : 0;
+        return;
+    }
+    nacre_i8_pack_a_panel(g->impl, g->k, lanes, p->rows, a, &g->a,
                           dst + i * p->depth * g->impl->a_bytes, (int32_t *)(void *)(dst + i8_sums_of_a(p)) + i);
 }
 
@@ -144,7 +174,7 @@ static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
         .k = g->k,
         .a_zero = p->lines ? NULL : g->a_zero + rows,
         .b_zero = g->b_zero + cols,
-        .a_shift = g->a.is_signed ? 0 : (uint32_t)-128,
+        .a_shift = (uint32_t)i8_a_shift(g),
         .bias = g->bias == NULL ? NULL : g->bias + rows * g->bias_row + j0 * g->bias_col,
         .bias_row = g->bias_row,
         .bias_col = g->bias_col,
@@ -224,7 +254,7 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
         size_t at = 0;
         for (; at + wide <= t.n; at += wide, b += NACRE_I8_WIDE * panel) impl->row(groups, a, b, panel, sums + at);
         for (; at < t.n; at += impl->nr, b += panel) {
-            impl->tile(groups, 1, nacre_min(impl->nr, t.n - at), a, b, sums + at, b, 0);
+            impl->tile(groups, 1, nacre_min(impl->nr, t.n - at), a, 0, b, sums + at, b, 0);
         }
         impl->finish(&t);
     }
@@ -284,7 +314,7 @@ static size_t i8_block_rows(const i8_plan *p) {
 
 // Multiplies rows i0 up to i1 by the panels of n columns of b.
 static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size_t i1, size_t n, const uint8_t *a,
-                     const uint8_t *b) {
+                     size_t a_row, const uint8_t *b) {
     const nacre_i8_gemm_impl *const impl = p->g->impl;
     const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth;
     const size_t portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
@@ -297,12 +327,12 @@ static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size
         const uint8_t *next = b + panel;
         if (whole) i8_outer_columns(&outer, f, j, impl->nr, col);
         for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows, next += portion) {
-            const uint8_t *const rows = a + i * p->depth * impl->a_bytes;
+            const uint8_t *const rows = a + i * a_row;
             if (whole && i1 - i >= p->rows) {
                 int32_t *const c = (int32_t *)f->c + i * f->ldc + j;
                 i8_prefetch_rows(c, f->ldc * sizeof *c, p->rows, impl->nr * sizeof *c);
                 i8_outer_rows(&outer, f, i, p->rows, row);
-                impl->whole(groups, p->rows, rows, b, row, col, c, f->ldc, next, next_step);
+                impl->whole(groups, p->rows, rows, a_row, b, row, col, c, f->ldc, next, next_step);
                 continue;
             }
             nacre_i8_finish t = i8_finish_at(f, i, j);
@@ -312,7 +342,7 @@ static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size
             t.sums = sums;
             t.sums_row = impl->nr;
             i8_prefetch_rows(t.c, t.ldc * size, t.m, t.n * size);
-            impl->tile(groups, p->rows, t.n, rows, b, sums, next, next_step);
+            impl->tile(groups, impl->flat ? t.m : p->rows, t.n, rows, a_row, b, sums, next, next_step);
             impl->finish(&t);
         }
     }
@@ -327,7 +357,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     const size_t index = rest / p->j_count, j0 = rest % p->j_count * p->j_step;
     const size_t i1 = nacre_min(g->m, i0 + p->i_step), n = nacre_min(p->j_step, g->n - j0);
     nacre_i8_finish f = i8_finish_of(p, index, j0);
-    f.b_shift = impl->b_unsigned ? (g->b.is_signed ? 128 : 0) : (g->b.is_signed ? 0 : (uint32_t)-128);
+    f.b_shift = (uint32_t)i8_b_shift(g);
 
     const uint8_t *b;
     if (g->b.packed) {
@@ -353,16 +383,18 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
         }
         b = block;
     }
-    const uint8_t *const a = g->a.packed ? i8_bytes(&g->a, nacre_batch_offset(&g->batch, 0, index))
-                                         : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
-    f.a_sums = (const int32_t *)(const void *)(a + i8_sums_of_a(p));
+    const uint8_t *const own = p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
+    const uint8_t *const given = i8_bytes(&g->a, nacre_batch_offset(&g->batch, 0, index));
+    const uint8_t *const a = g->a.packed || p->in_place ? given : own;
+    const size_t a_row = p->in_place ? g->a.row : p->depth * impl->a_bytes;
+    f.a_sums = (const int32_t *)(const void *)((g->a.packed ? given : own) + i8_sums_of_a(p));
 
     if (g->m == 1) {
         i8_row(p, &f, n, a, b);
         return;
     }
     const size_t step = i8_block_rows(p);
-    for (size_t i = i0; i < i1; i += step) i8_tiles(p, &f, i, nacre_min(i1, i + step), n, a, b);
+    for (size_t i = i0; i < i1; i += step) i8_tiles(p, &f, i, nacre_min(i1, i + step), n, a, a_row, b);
 }
 
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch) {
@@ -370,6 +402,7 @@ void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratc
     if (p.products == 0) return;
     p.team = team;
     p.need_sums = i8_need_sums(g);
+    p.need_row_sums = i8_need_row_sums(g);
     p.a_packed = scratch;
     p.thread_memory = scratch + p.a_distinct * p.a_size;
     const int small = p.a_distinct * p.a_size < 1 << 16;

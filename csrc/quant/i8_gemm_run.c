@@ -136,6 +136,15 @@ static int gemm_few_rows(const nacre_kernel *k, const int64_t *words) {
     return nacre_i8_gemm_few_rows((size_t)w->m) && !w->b_packed && w->b_col == 1;
 }
 
+// Low tiles read b once for each of them: rows that make two or three are for higher ones.
+enum { GEMM_LOW_TILES = 3 };
+
+static int gemm_low_tiles(const nacre_kernel *k, const int64_t *words) {
+    const nacre_i8_gemm_words *const w = (const void *)words;
+    const int64_t mr = (int64_t)((nacre_i8_gemm_fn *)k->fn)()->mr;
+    return w->m <= mr || w->m > GEMM_LOW_TILES * mr;
+}
+
 // Matrices of a packed b follow each other. A b is not packed if most of its tiles would be
 // padding.
 enum { GEMM_MOST_FILLING = 4 };
@@ -167,6 +176,15 @@ const nacre_entry nacre_i8_gemm_entry = {
     .words = sizeof(nacre_i8_gemm_words) / 8,
     .operands = GEMM_OPERANDS,
     .run = gemm_tiles,
+    .scratch = gemm_tiles_bytes,
+    .packed = gemm_packed,
+    .pack = gemm_pack,
+};
+const nacre_entry nacre_i8_gemm_low_entry = {
+    .words = sizeof(nacre_i8_gemm_words) / 8,
+    .operands = GEMM_OPERANDS,
+    .run = gemm_tiles,
+    .fits = gemm_low_tiles,
     .scratch = gemm_tiles_bytes,
     .packed = gemm_packed,
     .pack = gemm_pack,

@@ -28,4 +28,9 @@ static inline int32_t nacre_i8_sum(size_t n, const uint8_t *x, uint8_t flip) {
     return sum;
 }
 
+// Returns the sum of x[i] for i < n.
+static inline int32_t nacre_i8_sum_unsigned(size_t n, const uint8_t *x) {
+    return (int32_t)((uint32_t)nacre_i8_sum(n, x, 0x80) + 128u * (uint32_t)n);
+}
+
 #endif

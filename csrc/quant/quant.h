@@ -27,7 +27,7 @@ const nacre_kernel *nacre_quant_kernels(size_t *count);
 // with scale = row_scale[i] * col_scale[j], and ties rounded to even. A scale that is NaN makes
 // the least code.
 //
-// Kernels multiply signed bytes a' by bytes b', signed or unsigned. Bytes of the other kind are
+// Kernels multiply bytes a' by bytes b', each signed or unsigned. Bytes of the other kind are
 // offset by 128, and so are their zero points. The products leave out the zero points; sums over
 // rows of a' and columns of b' make up for them.
 
@@ -80,18 +80,20 @@ typedef struct {
     size_t a_group;  // of a: group, or a multiple of it, to which k is rounded up
     size_t a_bytes;  // of one a' in a packed panel: 1 or 2
     int b_unsigned;  // b' is unsigned
+    // a' is unsigned, and packed a are its rows, each of whole groups. An a of such rows is read where it lies.
+    int flat;
 
     // Sets sums[i*nr + j] for i < m <= mr and j < n (rounded up to at most nr) to the products of
     // a[(g*m + i)*group + l] and b[(g*nr + j)*group + l] for g < groups, l < group. If a_group is
-    // not group, a is arranged by a_group. As many bytes as a panel of NACRE_I8_ROWS rows may be read
+    // not group, a is arranged by a_group. If flat is set, the numbers of a are a[i*a_row + g*group + l]. As many bytes as a panel of NACRE_I8_ROWS rows may be read
     // after a.
     // It prefetches next_step bytes from next for each group.
-    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next,
-                 size_t next_step);
+    void (*tile)(size_t groups, size_t m, size_t n, const void *a, size_t a_row, const uint8_t *b, int32_t *sums,
+                 const uint8_t *next, size_t next_step);
     // Sets c[i*ldc + j] for i < m and all columns of a tile to row[i] + col[j] plus these products, and
     // prefetches as tile does. NULL if it is no faster than tile and finish.
-    void (*whole)(size_t groups, size_t m, const void *a, const uint8_t *b, const int32_t *row, const int32_t *col, int32_t *c, size_t ldc,
-                  const uint8_t *next, size_t next_step);
+    void (*whole)(size_t groups, size_t m, const void *a, size_t a_row, const uint8_t *b, const int32_t *row,
+                  const int32_t *col, int32_t *c, size_t ldc, const uint8_t *next, size_t next_step);
     // If they are not NULL, a thread calls begin before a run of tiles, and end after it.
     void (*begin)(void), (*end)(void);
     // Computes the same for one row and NACRE_I8_WIDE panels of b, step bytes apart: sums[p*nr +
@@ -419,7 +421,7 @@ typedef struct {
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry,
     nacre_i8_pair_entry;
-extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemv_entry, nacre_i8_conv_gemm_entry,
+extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemm_low_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemv_entry, nacre_i8_conv_gemm_entry,
     nacre_i8_conv_depthwise_entry;
 extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry,
     nacre_i8_conv_depthwise_blocked_entry;

@@ -81,8 +81,9 @@ void nacre_f32_whole__scalar(size_t size, size_t reach, float low, float high, c
 
 enum { I8_SCALAR_MR = 4, I8_SCALAR_NR = 8 };
 
-static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums,
+static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, size_t a_row, const uint8_t *b, int32_t *sums,
                                 const uint8_t *next, size_t next_step) {
+    (void)a_row;
     (void)next;
     (void)next_step;
     const int8_t *const x = a, *const y = (const int8_t *)b;
@@ -97,13 +98,13 @@ static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a
 
 static void i8_gemm_row_scalar(size_t groups, const void *a, const uint8_t *b, size_t step, int32_t *sums) {
     for (size_t p = 0; p < NACRE_I8_WIDE; p++) {
-        i8_gemm_tile_scalar(groups, 1, I8_SCALAR_NR, a, b + p * step, sums + p * I8_SCALAR_NR, NULL, 0);
+        i8_gemm_tile_scalar(groups, 1, I8_SCALAR_NR, a, 0, b + p * step, sums + p * I8_SCALAR_NR, NULL, 0);
     }
 }
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
     static const nacre_i8_gemm_impl impl = {
-        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, NULL, NULL, NULL, i8_gemm_row_scalar, OWN(line), OWN(finish),
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, 0, i8_gemm_tile_scalar, NULL, NULL, NULL, i8_gemm_row_scalar, OWN(line), OWN(finish),
             OWN(to_floats), OWN(to_integers),
     };
     return &impl;
