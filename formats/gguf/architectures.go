@@ -50,6 +50,8 @@ var architectures = []architecture{
 	{name: "bert", layerNorm: true, activation: decoder.GELUTanh, read: func(d *design) { d.positions = true; clear(d.ropes); d.encoder() }},
 	{name: "nomic-bert", layerNorm: true, read: (*design).encoder},
 	{name: "lfm2", shortConvs: true, read: func(d *design) { d.final = "token_embd_norm"; d.headNorms() }},
+	{name: "bitnet", read: (*design).bitnet},
+	{name: "bitnet-b1.58", activation: decoder.ReLU2, read: (*design).bitnet},
 	{name: "gpt-oss", norms: [4]string{"attn_norm", "", "post_attention_norm", ""}, read: (*design).gptOSS},
 }
 
@@ -146,6 +148,9 @@ func (d *design) stablelm() {
 		d.ownNorms = true
 	}
 }
+
+// bitnet has norms before the last product of the attention and of the MLP.
+func (d *design) bitnet() { d.within = true }
 
 func (d *design) falcon() {
 	d.beside()

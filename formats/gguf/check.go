@@ -17,6 +17,10 @@ func (s *scanner) values() {
 	}
 	for i := range s.tensors {
 		e := &s.tensors[i]
+		if e.kind.factor {
+			s.ternaryProblem(e, s.bytesOf(e))
+			continue
+		}
 		data, step := s.bytesOf(e), pieces.Bytes/e.kind.bytes*e.kind.bytes
 		for at := 0; at < len(data); at += step {
 			if !s.Goes() {

@@ -18,7 +18,8 @@
 // # Models
 //
 // Extents are in the reverse order of the file, so a matrix of a linear map is [out,in]. Types of
-// blocks are element types of package tensor. Blocks of activations (Q8_1, Q8_K) become float32.
+// blocks are element types of package tensor. Blocks of activations (Q8_1, Q8_K) become float32. A
+// tensor of I2_S becomes int2, and its factor the tensor NAME.scale of one number.
 //
 // Each pair is one of Model.Meta. Its Kind is the type in words: u8, i8, u16, i16, u32, i32, u64,
 // i64, f32, f64, bool, string, or "array of" and one of them. A string is the Value. Numbers are

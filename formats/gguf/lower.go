@@ -70,6 +70,7 @@ type design struct {
 	limit                      float64
 	gateUp                     bool // ffn_up has the rows of the gate, too
 	positions, parallel, sinks bool
+	within                     bool // norms stand before the last product of the attention and of the MLP
 	queryNorms                 bool // of every head,
 	wideNorms                  bool // of all heads together,
 	ownNorms                   bool // or of every head with a weight of its own
@@ -298,6 +299,9 @@ func (d *design) attention(l *decoder.Layer, p string) {
 	if d.queryNorms {
 		l.Query, l.Key = d.headNorm(p, "attn_q_norm", c.Heads), d.headNorm(p, "attn_k_norm", c.KVHeads)
 	}
+	if d.within {
+		l.WithinAttention = d.norm(p, "attn_sub_norm", q)
+	}
 	if d.sinks {
 		l.Sinks = d.tensor(p+"attn_sinks.weight", c.Heads)
 	}
@@ -333,6 +337,9 @@ func (d *design) mlp(l *decoder.Layer, p string, inner int) {
 			l.Gate = d.matrix(p+"ffn_gate", inner, n)
 		}
 		l.Up = d.matrix(p+"ffn_up", inner, n)
+	}
+	if d.within {
+		l.WithinMLP = d.norm(p, "ffn_sub_norm", inner)
 	}
 	l.Down = d.matrix(p+"ffn_down", n, inner)
 }

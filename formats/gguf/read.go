@@ -200,6 +200,8 @@ func (s *scanner) check(e *entry, dims []uint64) bool {
 	case !ok:
 		s.Add(e.at, graph.ErrFormat, "tensor %.80q has the extents %v, more elements than memory can have", e.name,
 			dims)
+	case k.factor && row%uint64(k.elements) != 0:
+		s.Add(e.at, graph.ErrUnsupported, "tensor %.80q has the type of %s", e.name, stranger(k.number))
 	case row%uint64(k.elements) != 0:
 		s.Add(e.at, graph.ErrFormat, "tensor %.80q has rows of %d elements, no multiple of the %d of a block of %s",
 			e.name, row, k.elements, k.name)
@@ -208,6 +210,9 @@ func (s *scanner) check(e *entry, dims []uint64) bool {
 			e.name, k.name)
 	default:
 		e.shape, e.bytes = shape, uint64(shape.Len()/k.elements*k.bytes)
+		if k.factor {
+			e.bytes += tailI2S
+		}
 		return true
 	}
 	return false
@@ -246,6 +251,7 @@ func (s *scanner) places() {
 			last = e
 		}
 	}
+	s.factors()
 	s.inOrder = slices.DeleteFunc(s.inOrder, func(e *entry) bool { return e.bytes == 0 })
 }
 
@@ -299,16 +305,24 @@ func (s *scanner) opened() (*graph.Model, error) {
 	for i := range s.tensors {
 		e := &s.tensors[i]
 		stored := s.bytesOf(e)
-		t := s.elements(e, stored)
+		var t, factor *tensor.Tensor
+		if e.kind.factor {
+			t, factor = s.ternary(e, stored)
+		} else {
+			t = s.elements(e, stored)
+		}
 		if t == nil {
 			return nil, s.First()
 		}
 		x := &graph.Initializer{Name: e.name, Tensor: t,
 			Stored: &graph.Stored{DType: e.kind.name, Offset: int64(s.begin + e.offset)}}
-		if s.big || e.kind.floats != nil {
+		if s.big || e.kind.floats != nil || factor != nil {
 			x.Stored.Bytes = stored
 		}
 		m.Graph.Initializers = append(m.Graph.Initializers, x)
+		if factor != nil {
+			m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: e.factorName(), Tensor: factor})
+		}
 	}
 	return m, nil
 }

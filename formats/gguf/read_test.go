@@ -71,9 +71,16 @@ func TestRefused(t *testing.T) {
 		{"cut", one().file(make([]byte, 7)...), "cut short"},
 		{"offset past the end", little().tensor("w", 0, 1<<40, 2).file(make([]byte, 8)...), "cut short"},
 		{"offset that overflows", little().tensor("w", 0, ^uint64(31), 16).file(make([]byte, 64)...), "cut short"},
-		{"type 4", typed(4), "Q4_2"}, {"type 5", typed(5), "Q4_3"}, {"type 32", typed(32), "Q4_0_4_8"}, {"type 36", typed(36), "I2_S of bitnet.cpp"},
+		{"type 4", typed(4), "Q4_2"}, {"type 5", typed(5), "Q4_3"}, {"type 32", typed(32), "Q4_0_4_8"}, {"type 36", typed(36), "IQ4_NL_4_4"},
 		{"type 38", typed(38), "take the file of IQ4_NL"}, {"type 139", typed(139), "IQ4_K of ik_llama.cpp"}, {"type 150", typed(150), "ik_llama.cpp"},
 		{"type 300", typed(300), "interleaved rows"}, {"type -1", typed(^uint32(0)), "which GGUF does not have"},
+		{"I2_S of rows in part", little().tensor("w", 36, 0, 64, 2).file(make([]byte, 64)...), "IQ4_NL_4_4"},
+		{"IQ4_NL of the number of I2_S", little().tensor("w", 36, 0, 128, 4).file(make([]byte, 288)...), "IQ4_NL_4_4"},
+		{"I2_S, cut", little().tensor("w", 36, 0, 128).file(make([]byte, 63)...), "cut short"},
+		{"I2_S, code 3", little().tensor("w", 36, 0, 128).file(append([]byte{1, 0x30}, make([]byte, 62)...)...), "code 3"},
+		{"I2_S, factor", little().tensor("w", 36, 0, 128).file(append(make([]byte, 32), append([]byte{0, 0, 0xc0, 0x7f}, make([]byte, 28)...)...)...), "factor NaN"},
+		{"I2_S, two factors", little().tensor("v.weight", 36, 0, 128).tensor("v.scale", 0, 64, 1).file(make([]byte, 68)...), "is another"},
+		{"big-endian I2_S", big().tensor("w", 36, 0, 128).file(make([]byte, 64)...), "not settled"},
 		{"big-endian words that are not settled", big().tensor("w", 16, 0, 256).file(make([]byte, 66)...), "not settled"},
 		{"part of 70000", little().pair(splitCountKey, 4, b.u32(nil, 70000)).file(), "no number from 0 to 65535"},
 		{"part 3 of 3", little().pair(splitNoKey, 2, []byte{3, 0}).pair(splitCountKey, 2, []byte{3, 0}).file(), "split.no is 3"},
@@ -169,6 +176,9 @@ func TestNotFinite(t *testing.T) {
 	for _, k := range types {
 		n := uint64(3 * k.elements)
 		data := make([]byte, 3*k.bytes)
+		if k.factor {
+			data = append(data, make([]byte, tailI2S)...)
+		}
 		file := little().tensor("w", k.number, 0, n).file(data...)
 		if got := Verify(nil, &binio.File{Data: file}); got != nil {
 			t.Errorf("%s of zeros: %v", k.name, got)

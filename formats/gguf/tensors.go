@@ -20,7 +20,7 @@ func (d *design) tensor(name string, dims ...int) *graph.Initializer {
 	}
 	d.used[name] = true
 	t := x.Tensor
-	if k := t.DType(); !k.IsFloat() && k.Blocks() == nil || !t.Shape().Equal(dims) {
+	if k := t.DType(); !k.IsFloat() && k.Blocks() == nil && k != tensor.I2 || !t.Shape().Equal(dims) {
 		d.misfits = append(d.misfits, fmt.Sprintf("%s is %v, where floating-point numbers or blocks %v are wanted",
 			name, t, tensor.Shape(dims)))
 	}

@@ -20,6 +20,8 @@ type elementType struct {
 	mixed           bool   // programs disagree on the words of a block
 	// floats writes the elements of a block. It is nil if tensors have the stored bytes.
 	floats func(dst []float32, block []byte)
+	// factor is set for codes with a factor behind them all, in tailI2S bytes.
+	factor bool
 }
 
 // word is n numbers of width bytes from an offset of a block on.
@@ -69,6 +71,8 @@ var types = func() map[uint32]*elementType {
 	list[15] = &elementType{number: 15, name: "Q8_K", dtype: tensor.F32, elements: 256, bytes: 292,
 		words:  []word{{0, 4, 1}, {260, 2, 16}},
 		floats: func(dst []float32, b []byte) { scaled(dst, float32At(b), b[4:]) }}
+	list[36] = &elementType{number: 36, name: "I2_S", dtype: tensor.I2, elements: packed.I2SBlock,
+		bytes: packed.I2SBlock / 4, mixed: true, factor: true}
 	return list
 }()
 
@@ -82,7 +86,7 @@ func scaled(dst []float32, scale float32, codes []byte) {
 // typeOf returns the element type of tensors, nil if files cannot have it.
 func typeOf(d tensor.DType) *elementType {
 	for _, t := range types {
-		if t.dtype == d && t.floats == nil {
+		if t.dtype == d && t.floats == nil && !t.factor {
 			return t
 		}
 	}
@@ -108,7 +112,7 @@ var strange = []struct {
 	{4, 4, "Q4_2, which GGUF no longer has; quantise the original model again"},
 	{5, 5, "Q4_3, which GGUF no longer has; quantise the original model again"},
 	{31, 33, "Q4_0 with interleaved rows (Q4_0_4_4, Q4_0_4_8, Q4_0_8_8), which GGUF no longer has; take the file of Q4_0"},
-	{36, 36, "IQ4_NL_4_4, which GGUF no longer has, or I2_S of bitnet.cpp, which that program alone reads; take a file of IQ4_NL or TQ2_0"},
+	{36, 36, "IQ4_NL with interleaved rows (IQ4_NL_4_4), which GGUF no longer has; take the file of IQ4_NL"},
 	{37, 38, "IQ4_NL with interleaved rows (IQ4_NL_4_8, IQ4_NL_8_8), which GGUF no longer has; take the file of IQ4_NL"},
 	{97, 99, "a type of ik_llama.cpp; take a file that was made by llama.cpp"},
 	{137, 137, "IQ2_K of ik_llama.cpp; take a file that was made by llama.cpp"},
