@@ -112,7 +112,7 @@ internal/diagram         : internal/outline runtime/graph runtime/tensor
 internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
-generate                 : internal/guard .
+generate                 : . generate/tokenizer internal/beneath internal/guard
 speech                   : . generate generate/tokenizer internal/beneath internal/guard npy packed runtime/graph speech/phonemes
 text                     : . formats generate/tokenizer internal/beneath internal/guard
 quantize                 : . bindings formats formats/gguf formats/loom internal/elements internal/guard internal/mapped packed runtime/graph runtime/tensor
@@ -124,7 +124,7 @@ speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phone
 speech/phonemes/internal/japanese :
 speech/phonemes/internal/train   : speech/phonemes/internal/letters
 speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/japanese speech/phonemes/internal/spoken
-examples/chat            : . generate generate/tokenizer
+examples/chat            : generate generate/tokenizer
 examples/device          : . runtime/vulkan
 examples/forest          : .
 examples/hello           : .
