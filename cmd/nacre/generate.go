@@ -123,20 +123,19 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	if err := f.check(); err != nil {
 		return err
 	}
-	d, err := f.open(ctx, path)
+	text, err := f.text()
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, d.model) }()
-	text, prompt, err := f.encoded(ctx, d.model, d.folder, stderr)
+	d, err := f.opened(ctx, path, stderr)
 	if err != nil {
 		return err
 	}
-	g, s, err := d.start(ctx, text, stderr)
+	defer func() { err = join(err, d) }()
+	prompt, err := f.encoded(ctx, d.Tokenizer, path, text)
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, s) }()
-	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: text, start: start}
-	return w.all(ctx, g, prompt, f.count, f.choice(d, len(prompt)))
+	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: d.Tokenizer, start: start}
+	return w.all(ctx, d.Generator, prompt, f.count, f.choice(d, len(prompt)))
 }
