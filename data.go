@@ -1,7 +1,6 @@
 package nacre
 
 import (
-	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -65,7 +64,7 @@ func Float32s(t *Tensor) ([]float32, error) {
 // The error is ErrShape if t is nil or a string is no number, ErrUnsupported for complex numbers and
 // for a type that models of ONNX lack, unless it is the type of t, and ErrMemory as for Zeros.
 func (t *Tensor) Convert(d DType) (_ *Tensor, err error) {
-	defer guard.At("").End(&err)
+	defer enter("").end(&err)
 	switch {
 	case t.DType() == Invalid:
 		return nil, markf(ErrShape, "Convert: there is no tensor")
