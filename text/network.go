@@ -22,7 +22,7 @@ type Options struct {
 	// onnx/model.onnx, or the folder's safetensors files.
 	File string
 	// MaxTokens is the most tokens of a text or a pair, with special tokens; longer ones are cut. 0 is
-	// the number of the model's files.
+	// the number of the model's files. It must not exceed the positions of the network.
 	MaxTokens int
 	// Batch is the most texts that run together; 0 is 32.
 	Batch int

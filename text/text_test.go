@@ -334,6 +334,8 @@ func TestRefused(t *testing.T) {
 		{"several", "config.json", `"pad_token_id": 1`, `"pad_token_id": 63`, folders, nacre.ErrFormat, "is 63"},
 		{"distil", "config.json", "ForSequenceClassification", "ForQuestionAnswering", folders, nacre.ErrUnsupported, "architectures is"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = -1; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "MaxTokens"},
+		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = 65; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "MaxTokens is 65; the network has positions for 64 tokens"},
+		{"several", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = 4000; return closed(OpenClassifier(dir, o)) }, nacre.ErrOption, "MaxTokens is 4000"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.File = "../x"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "option File"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.Prompt = "query"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "query"},
 	} {
