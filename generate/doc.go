@@ -28,8 +28,8 @@
 // # The window
 //
 // Options.Window is how many tokens a decoder sees at most. For a longer prompt the error is
-// ErrWindow. When the window is full, generation ends. If Sampling.MaxTokens asked for more, it
-// ends with ErrWindow. With Options.Slide it goes on with the last tokens alone.
+// ErrWindow. When the window is full, generation ends, also if Sampling.MaxTokens asked for more: the
+// last token has the reason Window. With Options.Slide it goes on with the last tokens alone.
 //
 // # Chats
 //

@@ -99,7 +99,7 @@ func (f *chatFlags) run(ctx context.Context, path string, stdin io.Reader, stdou
 	}
 	stops := newStops()
 	defer stops.close()
-	c := &chat{generator: d.Generator, tokenizer: t, sampling: f.choice(d, 0), messages: messages, system: leading(messages),
+	c := &chat{generator: d.Generator, tokenizer: t, sampling: f.choice(d.Sampling), messages: messages, system: leading(messages),
 		stops: stops, stderr: stderr, w: writer{stdout: stdout, stderr: stderr, text: t}}
 	defer c.forget()
 	return c.hold(ctx, newChatLines(ctx, stdin, stderr, stops))

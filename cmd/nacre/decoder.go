@@ -54,11 +54,9 @@ func (f *decoderFlags) addDecoder(flags *pflag.FlagSet) {
 // sample lists the flags that choose among tokens. Each of them needs a temperature.
 var sample = []string{"top-k", "top-p", "min-p"}
 
-// choice returns the sampling for a prompt of this many tokens. Flags that are given replace the
-// settings of the files beside the model. Without --max-tokens, tokens end with the window unless
-// it slides.
-func (f *decoderFlags) choice(d *decoding, prompt int) generate.Sampling {
-	s, files, o := f.sampling, &d.Sampling, &d.options
+// choice returns the sampling. Flags that are given replace the settings of the files of the model.
+func (f *decoderFlags) choice(files generate.Sampling) generate.Sampling {
+	s := f.sampling
 	s.Seed = f.session.seed
 	for _, x := range []struct {
 		name string
@@ -80,9 +78,6 @@ func (f *decoderFlags) choice(d *decoding, prompt int) generate.Sampling {
 	if f.greedy {
 		s.Temperature = 0
 	}
-	if !f.changed("max-tokens") && s.MaxTokens > 0 && o.Window > 0 && !o.Slide {
-		s.MaxTokens = max(1, min(s.MaxTokens, o.Window-prompt+1))
-	}
 	return s
 }
 
@@ -103,20 +98,13 @@ func (f *decoderFlags) check() error {
 	return nil
 }
 
-// decoding is a decoder with the settings beside it.
-type decoding struct {
-	*generate.Decoder
-	options generate.Options
-}
-
 // open opens the decoder that path names. The caller closes it.
-func (f *decoderFlags) open(ctx context.Context, path string, stderr io.Writer) (*decoding, error) {
-	d := &decoding{}
-	o, err := f.openOptions(&d.options)
+func (f *decoderFlags) open(ctx context.Context, path string, stderr io.Writer) (*generate.Decoder, error) {
+	o, err := f.openOptions()
 	if err != nil {
 		return nil, err
 	}
-	d.Decoder, err = generate.Open(ctx, path, o)
+	d, err := generate.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +114,8 @@ func (f *decoderFlags) open(ctx context.Context, path string, stderr io.Writer) 
 	return d, nil
 }
 
-// openOptions returns the options of the flags. Opening stores the settings of the decoder to
-// settings.
-func (f *decoderFlags) openOptions(settings *generate.Options) (o generate.OpenOptions, err error) {
+// openOptions returns the options of the flags.
+func (f *decoderFlags) openOptions() (o generate.OpenOptions, err error) {
 	if o.Session, err = f.session.options(); err != nil {
 		return o, err
 	}
@@ -139,7 +126,6 @@ func (f *decoderFlags) openOptions(settings *generate.Options) (o generate.OpenO
 			s.Window = f.window
 		}
 		s.NoCache = f.noCache
-		*settings = *s
 	}
 	return o, nil
 }

@@ -23,7 +23,7 @@ type generateFlags struct {
 	json       bool
 }
 
-// defaultTokens is the number of tokens to generate, if the window has space for them.
+// defaultTokens is the most tokens that are generated without --max-tokens.
 const defaultTokens = 256
 
 func generateCommand() *cobra.Command {
@@ -137,5 +137,5 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		return err
 	}
 	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: d.Tokenizer, start: start}
-	return w.all(ctx, d.Generator, prompt, f.count, f.choice(d, len(prompt)))
+	return w.all(ctx, d.Generator, prompt, f.count, f.choice(d.Sampling))
 }

@@ -14,19 +14,17 @@ import (
 
 // opened opens the decoder. A prompt of tokens does without the tokenizer of a file that cannot be read,
 // and warns.
-func (f *generateFlags) opened(ctx context.Context, path string, stderr io.Writer) (*decoding, error) {
+func (f *generateFlags) opened(ctx context.Context, path string, stderr io.Writer) (*generate.Decoder, error) {
 	d, err := f.open(ctx, path, stderr)
 	if err == nil || ctx.Err() != nil || f.tokens == "" || f.tokenizer != "" {
 		return d, err
 	}
-	d = &decoding{}
-	o, optionsErr := f.openOptions(&d.options)
-	if optionsErr != nil {
-		return nil, optionsErr
+	o, without := f.openOptions()
+	if without != nil {
+		return nil, without
 	}
 	o.NoTokenizer = true
-	var without error
-	if d.Decoder, without = generate.Open(ctx, path, o); without != nil {
+	if d, without = generate.Open(ctx, path, o); without != nil {
 		return nil, without
 	}
 	printable.Fprintln(stderr, "warning:", err)

@@ -87,9 +87,9 @@ func TestGenerateCommand(t *testing.T) {
 	if code != exitDone || !strings.Contains(stderr, "generated: 39 tokens") {
 		t.Errorf("up to the window: exit %d, %q, %q", code, text, stderr)
 	}
-	code, _, stderr = call("generate", dir, "--tokens", "72,105", "--max-tokens", "50")
-	if code != exitFailed || !strings.Contains(stderr, "the window of 40 tokens is full") {
-		t.Errorf("beyond the window: exit %d, %q", code, stderr)
+	code, beyond, stderr := call("generate", dir, "--tokens", "72,105", "--max-tokens", "50")
+	if code != exitDone || beyond != text || !strings.Contains(stderr, "ended by window full") {
+		t.Errorf("beyond the window: exit %d, %q, want %q; %q", code, beyond, text, stderr)
 	}
 }
 
