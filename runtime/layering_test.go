@@ -114,7 +114,7 @@ web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : . generate/tokenizer internal/beneath internal/guard
 speech                   : . generate generate/tokenizer internal/beneath internal/guard npy packed runtime/graph speech/phonemes
-text                     : . formats generate/tokenizer internal/beneath internal/guard
+text                     : . formats generate/tokenizer internal/beneath internal/guard runtime/graph
 quantize                 : . bindings formats formats/gguf formats/loom internal/elements internal/guard internal/mapped packed runtime/graph runtime/tensor
 cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/outline internal/output internal/pieces internal/printable internal/stages npy quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : . bindings formats formats/onnx generate internal/elements internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan

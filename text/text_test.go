@@ -320,6 +320,7 @@ func TestRefused(t *testing.T) {
 		{"pooled", "2_Dense/config.json", `"out_features": 5`, `"out_features": 6`, embedder, nacre.ErrFormat, "linear.weight"},
 		{"pooled", "2_Dense/model.safetensors", "", "", embedder, os.ErrNotExist, "save the model with safetensors"},
 		{"single", "config.json", "bad", "worse", embedder, nacre.ErrUnsupported, "a vector for each token"},
+		{"single", "config.json", "bad", "worse", embedder, nacre.ErrUnsupported, "logits float32[batch,3]"},
 		{"single", "config.json", `"2": "good"`, `"7": "good"`, func(dir string, o Options) error { return closed(OpenClassifier(dir, o)) }, nacre.ErrFormat, "id2label has the number"},
 		{"single", "config.json", "single_label", "odd_label", func(dir string, o Options) error { return closed(OpenClassifier(dir, o)) }, nacre.ErrUnsupported, "problem_type"},
 		{"single", "config.json", "bad", "worse", func(dir string, o Options) error { return closed(OpenZeroShot(dir, o)) }, nacre.ErrUnsupported, "begins with entail"},
