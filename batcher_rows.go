@@ -28,7 +28,8 @@ func (s *Session) rowAxes(ctx context.Context) (rowAxes, error) {
 		}
 	}
 	if !found {
-		return r, markf(ErrOption, "%s: no input has an open first axis for rows; the model takes %s", file, names(s.Inputs()))
+		return r, markf(ErrOption, "%s: no input has an open first axis for rows; the model takes %s. Export it with an open batch, "+
+			"or share the session: Session.Run takes calls from many goroutines at once", file, names(s.Inputs()))
 	}
 	axes := map[string]int{}
 	for _, v := range inputs {

@@ -201,7 +201,7 @@ var zeroValues = map[string][]any{
 	".": {&nacre.Batcher{}, &nacre.Bound{}, &nacre.Dim{}, &nacre.Info{}, &nacre.Map{}, &nacre.MemoryBudget{}, &nacre.Metadata{}, &nacre.Model{}, &nacre.Optional{},
 		&nacre.Options{}, &nacre.Plan{}, &nacre.Profile{}, &nacre.Sequence{}, &nacre.Session{}, &nacre.Stream{}, &nacre.Tensor{},
 		new(nacre.DType), new(nacre.Kind), new(nacre.Files)},
-	"generate":           {&generate.Generator{}, &generate.Sampler{}, &generate.Sampling{}, &generate.Sequence{}, new(generate.Reason)},
+	"generate":           {&generate.Decoder{}, &generate.Generator{}, &generate.Sampler{}, &generate.Sampling{}, &generate.Sequence{}, new(generate.Reason)},
 	"generate/tokenizer": {&tokenizer.Tokenizer{}, &tokenizer.Stream{}},
 	"speech":             {&speech.Voice{}, &speech.Sound{}, &speech.WAVWriter{}},
 	"text":               {&text.Classifier{}, &text.Embedder{}, &text.Reranker{}, &text.TokenClassifier{}, &text.ZeroShot{}},

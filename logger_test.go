@@ -114,3 +114,33 @@ func TestLoggerWaits(t *testing.T) {
 		t.Errorf("got %s, want one line %s", got, want)
 	}
 }
+
+// TestLoggerOfWarm logs each plan when it is made, once, and before any run.
+func TestLoggerOfWarm(t *testing.T) {
+	m := opened(t, &graph.Graph{Inputs: []*graph.Value{rowInput("x", "n", 2)}, Outputs: []*graph.Value{{Name: "y"}},
+		Nodes: []*graph.Node{standardNode("Exp", "x", "y")}})
+	l, text := logged(slog.LevelDebug)
+	s := ready(t, m, nacre.Options{Logger: l, Threads: 1})
+	x := func(rows int) map[string]*nacre.Tensor {
+		return map[string]*nacre.Tensor{"x": zeros(t, nacre.Float32, rows, 2)}
+	}
+	for i, f := range []func() error{
+		func() error { return s.Warm(t.Context(), map[string]int{"n": 1}, map[string]int{"n": 2}) },
+		func() error { _, err := s.Plan(t.Context(), x(3)); return err },
+		func() error {
+			b, err := s.Bind(t.Context(), x(4))
+			if err == nil {
+				err = b.Close()
+			}
+			return err
+		},
+		func() error { _, err := s.Run(t.Context(), x(2)); return err },
+	} {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Count(text.String(), "plan made"), []int{2, 3, 4, 4}[i]; got != want {
+			t.Errorf("after call %d %d plans are logged, want %d:\n%s", i, got, want, text)
+		}
+	}
+}

@@ -100,6 +100,7 @@ func TestMisuseSays(t *testing.T) {
 	s := open(t, nacre.Options{Threads: 1})
 	half := zeros(t, nacre.Float16, 2)
 	_, narrow := nacre.Data[float32](half)
+	_, other := nacre.Data[int64](zeros(t, nacre.Int32, 2))
 	_, none := nacre.Data[float32](nil)
 	_, whole := nacre.Float32s(zeros(t, nacre.Int32, 2))
 	_, misspelt := s.ZeroInputs(map[string]int{"bach": 1})
@@ -111,6 +112,7 @@ func TestMisuseSays(t *testing.T) {
 		says      string
 	}{
 		{narrow, nacre.ErrShape, "elements are float16, not float32; Float32s converts them"},
+		{other, nacre.ErrShape, "elements are int32, not int64; Tensor.Convert converts them"},
 		{none, nacre.ErrShape, "the tensor is nil"},
 		{whole, nacre.ErrShape, "elements are int32"},
 		{misspelt, nacre.ErrOption, `"bach" and no open axis has that name; the model takes "image" float32[batch,1,8,8]`},

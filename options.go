@@ -67,10 +67,10 @@ type Options struct {
 	Operators *op.Registry
 	// Logger is told of what a service may want to know, with the file as attribute model. Level
 	// Warn has runs that are refused; Info has sessions that are made, and nodes that a Device leaves
-	// to the CPU; Debug has plans, waits of runs, runs that a
-	// Batcher joins, and weights that leave memory (WeightBudget). Nil is
-	// told of nothing. The logger is called from many goroutines, and must not call the session. A run
-	// that nothing is logged of allocates nothing for it.
+	// to the CPU; Debug has plans when they are made (by Warm, Plan, Bind or a run), waits of runs,
+	// runs that a Batcher joins, and weights that leave memory (WeightBudget). Nil is told of nothing.
+	// The logger is called from many goroutines, and must not call the session. A run that nothing is
+	// logged of allocates nothing for it.
 	Logger *slog.Logger
 	// Outputs names the results of runs, in the order of Session.Outputs; empty for all
 	// outputs of the model. A name is the name of an output or of any value that a node of

@@ -46,14 +46,22 @@ func Zeros(d DType, shape ...int) (*Tensor, error) {
 	if err := tensor.DType(d).Check(s); err != nil {
 		return nil, markf(ErrShape, "%w", err)
 	}
+	if err := fits(d, s); err != nil {
+		return nil, err
+	}
+	return &Tensor{*tensor.New(tensor.DType(d), shape...)}, nil
+}
+
+// fits returns an error if a tensor takes more memory than the machine has.
+func fits(d DType, s tensor.Shape) error {
 	size := tensor.DType(d).Bytes(s.Len())
 	if d == String {
 		size = s.Len() * int(unsafe.Sizeof(""))
 	}
 	if most := runtime.PhysicalMemory(); most > 0 && size > most {
-		return nil, markf(ErrMemory, "%v%v takes %d bytes and the machine has %d", d, s, size, most)
+		return markf(ErrMemory, "%v%v takes %d bytes and the machine has %d", d, s, size, most)
 	}
-	return &Tensor{*tensor.New(tensor.DType(d), shape...)}, nil
+	return nil
 }
 
 // Scalar returns a tensor without axes, of one element.

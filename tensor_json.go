@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -146,12 +147,21 @@ func (t *Tensor) UnmarshalJSON(text []byte) (err error) {
 	if err := json.Unmarshal(text, &of); err != nil {
 		return markf(ErrFormat, "a tensor of JSON: %w", err)
 	}
-	if of.DType == nil || of.Shape == nil || of.Data == nil {
-		return markf(ErrFormat, "a tensor of JSON is an object with dtype, shape and data")
+	var missing []string
+	for _, field := range []struct {
+		name string
+		has  bool
+	}{{"dtype", of.DType != nil}, {"shape", of.Shape != nil}, {"data", of.Data != nil}} {
+		if !field.has {
+			missing = append(missing, field.name)
+		}
+	}
+	if missing != nil {
+		return markf(ErrFormat, "a tensor of JSON is an object with dtype, shape and data; it has no %s", strings.Join(missing, " and no "))
 	}
 	d, err := ParseDType(*of.DType)
 	if err != nil {
-		return err
+		return markf(ErrUnsupported, "dtype of a tensor of JSON: %w", err)
 	}
 	made, err := elementsOf(d, *of.Shape, bytes.TrimSpace(of.Data))
 	if err != nil {
@@ -164,7 +174,7 @@ func (t *Tensor) UnmarshalJSON(text []byte) (err error) {
 // elementsOf returns the tensor of a valid JSON text of elements.
 func elementsOf(d DType, shape []int, text []byte) (*Tensor, error) {
 	if err := tensor.DType(d).Check(shape); err != nil {
-		return nil, markf(ErrShape, "%w", err)
+		return nil, markf(ErrShape, "shape of a tensor of JSON: %w", err)
 	}
 	if text[0] == '"' {
 		return encodedOf(d, shape, text)
@@ -177,7 +187,7 @@ func elementsOf(d DType, shape []int, text []byte) (*Tensor, error) {
 	}
 	n, s := tensor.Shape(shape).Len(), &scanner{rest: text[1 : len(text)-1]}
 	if n > len(text) { // an element takes a byte or more
-		return nil, markf(ErrShape, "%v%v has %d elements, and data is %d bytes long", d, tensor.Shape(shape), n, len(text))
+		return nil, markf(ErrShape, "a tensor of JSON: %v%v has %d elements, and data is %d bytes long", d, tensor.Shape(shape), n, len(text))
 	}
 	switch d {
 	case Float32:
@@ -211,19 +221,23 @@ func elementsOf(d DType, shape []int, text []byte) (*Tensor, error) {
 	case Uint64:
 		return scanned(s, n, shape, func() uint64 { return s.uint(64) })
 	}
-	return nil, markf(ErrFormat, "data of %v is one string in base64, not a list", d)
+	return nil, markf(ErrFormat, "data of a tensor of JSON: %v is one string in base64, not a list", d)
 }
 
 // encodedOf returns the tensor of bytes in base64.
 func encodedOf(d DType, shape []int, text []byte) (*Tensor, error) {
 	if bits := d.Bits(); d == String || bits > 8 || bits == 8 && !d.IsFloat() {
-		return nil, markf(ErrFormat, "data of %v is a list, not a string", d)
+		return nil, markf(ErrFormat, "data of a tensor of JSON: %v is a list, not a string", d)
 	}
 	var data []byte
 	if err := json.Unmarshal(text, &data); err != nil {
 		return nil, markf(ErrFormat, "data of a tensor of JSON: %w", err)
 	}
-	return FromBytes(d, data, shape...)
+	x, err := FromBytes(d, data, shape...)
+	if err != nil {
+		return nil, markf(ErrShape, "data of a tensor of JSON: %w", err)
+	}
+	return x, nil
 }
 
 func stringsOf(shape []int, text []byte) (*Tensor, error) {
@@ -234,11 +248,15 @@ func stringsOf(shape []int, text []byte) (*Tensor, error) {
 	out := make([]string, len(list))
 	for i, s := range list {
 		if s == nil {
-			return nil, markf(ErrFormat, "element %d of a tensor of JSON is null, no string", i)
+			return nil, markf(ErrFormat, "data of a tensor of JSON: element %d is null, no string", i)
 		}
 		out[i] = *s
 	}
-	return Strings(out, shape...)
+	x, err := Strings(out, shape...)
+	if err != nil {
+		return nil, markf(ErrShape, "data of a tensor of JSON: %w", err)
+	}
+	return x, nil
 }
 
 // scanned reads n elements and no more.

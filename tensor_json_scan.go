@@ -41,7 +41,7 @@ func (s *scanner) next() bool {
 }
 
 func (s *scanner) fail(what string) {
-	s.err = markf(ErrFormat, "element %d of a tensor of JSON, %.40s, is %s", s.at, s.text, what)
+	s.err = markf(ErrFormat, "data of a tensor of JSON: element %d, %.40s, is %s", s.at, s.text, what)
 }
 
 // float returns a number, rounded to this many bits, or one of the strings for what JSON has no

@@ -166,8 +166,19 @@ func TestTensorJSONErrors(t *testing.T) {
 		{`[1,2]`, nacre.ErrFormat},
 	} {
 		x := nacre.Scalar[float32](7)
-		if err := json.Unmarshal([]byte(c.text), x); !errors.Is(err, c.want) || errors.Is(err, nacre.ErrInternal) {
+		err := json.Unmarshal([]byte(c.text), x)
+		if !errors.Is(err, c.want) || errors.Is(err, nacre.ErrInternal) {
 			t.Errorf("%s: %v, want %v", c.text, err, c.want)
+		}
+		field := "data"
+		switch {
+		case errors.Is(err, nacre.ErrUnsupported), strings.HasPrefix(c.text, `{"shape"`), strings.HasPrefix(c.text, "["):
+			field = "dtype"
+		case strings.Contains(c.text, "-1],") || strings.Contains(c.text, "9999999999") || strings.Contains(c.text, "q8_0") || !strings.Contains(c.text, "shape"):
+			field = "shape"
+		}
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v does not name %s", c.text, err, field)
 		}
 		if x.String() != "float32[]" {
 			t.Errorf("%s: an error leaves %v", c.text, x)

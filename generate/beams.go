@@ -128,9 +128,6 @@ func (x *search) expand(ctx context.Context, of int) (err error) {
 	h := x.live[of]
 	q := h.q
 	defer guard.At(q.file()).End(&err)
-	if q.full() {
-		return q.fullError()
-	}
 	if err := q.compute(ctx); err != nil {
 		return err
 	}
@@ -218,12 +215,12 @@ func (x *search) over() bool {
 
 // most returns how many tokens can follow the prompt.
 func (q *Sequence) most() float64 {
-	o := &q.generator.options
-	switch {
-	case q.sampler.MaxTokens > 0:
-		return float64(q.sampler.MaxTokens)
-	case o.Window > 0 && !o.Slide:
-		return float64(o.Window - q.prompt + 1)
+	o, n := &q.generator.options, math.Inf(1)
+	if most := q.sampler.MaxTokens; most > 0 {
+		n = float64(most)
 	}
-	return math.Inf(1)
+	if o.Window > 0 && !o.Slide {
+		n = min(n, float64(o.Window-q.prompt+1))
+	}
+	return n
 }

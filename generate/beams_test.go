@@ -179,6 +179,11 @@ func TestBeamsGreedy(t *testing.T) {
 	if want := one(t, g.Tokens(ctx, prompt, generate.Sampling{})); len(got) != 1 || !slices.Equal(got[0].IDs, want) || got[0].Reason != generate.Window {
 		t.Errorf("%+v, want %v", got, want)
 	}
+	longer, err := g.Beams(ctx, prompt, generate.BeamSearch{Width: 1, LengthPenalty: 1}, generate.Sampling{MaxTokens: 100})
+	testenv.Need(t, err)
+	if len(longer) != 1 || !slices.Equal(longer[0].IDs, got[0].IDs) || longer[0].Reason != generate.Window {
+		t.Errorf("of 100 tokens %+v, want %+v", longer, got)
+	}
 	wide, err := g.Beams(ctx, prompt, generate.BeamSearch{Width: 4}, generate.Sampling{MaxTokens: 8})
 	testenv.Need(t, err)
 	if len(wide) != 4 || wide[0].LogProb < got[0].LogProb || slices.Equal(wide[0].IDs, wide[1].IDs) {
@@ -206,7 +211,7 @@ func TestBeamsRefused(t *testing.T) {
 		{generate.BeamSearch{Width: 2, LengthPenalty: math.NaN()}, ten, []int32{1}, nacre.ErrOption},
 		{generate.BeamSearch{Width: 2}, generate.Sampling{MaxTokens: 1, Stop: []string{"x"}}, []int32{1}, nacre.ErrOption},
 		{generate.BeamSearch{Width: 2}, ten, nil, generate.ErrPrompt},
-		{generate.BeamSearch{Width: 2}, ten, []int32{1}, generate.ErrWindow},
+		{generate.BeamSearch{Width: 2}, ten, make([]int32, 9), generate.ErrWindow},
 		{generate.BeamSearch{Width: 2}, none, []int32{1}, nil},
 	} {
 		list, err := g.Beams(ctx, tt.ids, tt.b, tt.s)

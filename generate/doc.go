@@ -1,18 +1,18 @@
 // Package generate continues texts with decoders: networks that take tokens and return, for each,
 // the logits of the next token. The package is for programs that generate text.
 //
-// New finds the inputs and outputs of a session. Generator.Text and Generator.Tokens yield the
-// continuation of a prompt, one piece at a time:
+// Open opens a GGUF file, a folder or another model file, with its tokenizer and its settings.
+// Generator.Text and Generator.Tokens yield the continuation of a prompt, one piece at a time:
 //
-//	model, err := nacre.Open("llama/model.onnx")
-//	session, err := model.NewSession(nacre.Options{})
-//	options, sampling, err := generate.SettingsOf(model, os.DirFS("llama"))
-//	options.Tokenizer, err = tokenizer.Load("llama/tokenizer.json")
-//	generator, err := generate.New(ctx, session, options)
-//	for piece, err := range generator.Text(ctx, "Once upon a time", sampling) {
+//	d, err := generate.Open(ctx, "qwen3.gguf", generate.OpenOptions{})
+//	defer d.Close()
+//	for piece, err := range d.Text(ctx, "Once upon a time", d.Sampling) {
 //		...
 //		fmt.Print(piece.Text)
 //	}
+//
+// Open does what these functions do one by one: nacre.Open, SettingsOf, TokenizerOf,
+// nacre.Model.NewSession, and New, which finds the inputs and outputs of a session.
 //
 // # Decoders
 //
@@ -28,14 +28,21 @@
 // # The window
 //
 // Options.Window is how many tokens a decoder sees at most. For a longer prompt the error is
-// ErrWindow. When the window is full, generation ends. If Sampling.MaxTokens asked for more, it
-// ends with ErrWindow. With Options.Slide it goes on with the last tokens alone.
+// ErrWindow. When the window is full, generation ends, also if Sampling.MaxTokens asked for more: the
+// last token has the reason Window. With Options.Slide it goes on with the last tokens alone.
 //
 // # Chats
 //
-// A sequence that has ended goes on: Sequence.Append adds the next message of a chat and computes
-// it alone, and Sequence.Truncate goes back to an earlier token. What follows is as for a new
-// sequence with all the tokens.
+// Tokenizer.EncodeChat returns the ids of a chat. Start begins the sequence of a chat, and
+// Sequence.Follow goes on with the ids of the chat with more messages, of which it computes the new ones
+// alone:
+//
+//	ids, err := d.Tokenizer.EncodeChat(ctx, messages, tokenizer.ChatOptions{Generate: true})
+//	err = sequence.Follow(ctx, ids)
+//	for piece, err := range sequence.Text(ctx) {
+//
+// Sequence.Append and Sequence.Truncate are its steps: more tokens, and back to an earlier one. What
+// follows is as for a new sequence with all the tokens.
 //
 // # Choosing tokens
 //

@@ -84,7 +84,8 @@ type Options struct {
 // The logits are changed in this order: bias, penalties, Options.SuppressIDs, Adjust, temperature,
 // top-k, top-p, min-p. NaN counts as negative infinity.
 type Sampling struct {
-	// MaxTokens is the most tokens to generate; 0 for as many as the window has space for.
+	// MaxTokens is the most tokens to generate; 0 for as many as the window has space for. A window
+	// that is full earlier ends the text, with the reason Window.
 	MaxTokens int
 	// Bias is added to the logits of its tokens. Negative infinity forbids a token.
 	Bias map[int32]float32

@@ -122,9 +122,6 @@ func (q *Sequence) Next(ctx context.Context) (_ int32, _ bool, err error) {
 func (q *Sequence) step(ctx context.Context) (t Token, err error) {
 	defer guard.At(q.file()).End(&err)
 	t = Token{Index: q.index}
-	if q.full() {
-		return t, q.fullError()
-	}
 	if err := q.compute(ctx); err != nil {
 		return t, err
 	}
@@ -152,7 +149,7 @@ func (q *Sequence) add(id int32) {
 	switch most := q.sampler.MaxTokens; {
 	case most > 0 && len(q.tokens)-q.prompt >= most:
 		q.end = MaxTokens
-	case most == 0 && q.full():
+	case q.full():
 		q.end = Window
 	}
 }
@@ -161,13 +158,6 @@ func (q *Sequence) add(id int32) {
 func (q *Sequence) full() bool {
 	o := &q.generator.options
 	return o.Window > 0 && !o.Slide && len(q.tokens) > o.Window
-}
-
-func (q *Sequence) fullError() error {
-	const text = "%s: the window of %d tokens is full after a prompt of %d and %d of the %d tokens that " +
-		"Sampling.MaxTokens asks for"
-	g := q.generator
-	return errorf(ErrWindow, text, g.decoder.file, g.options.Window, q.prompt, len(q.tokens)-q.prompt, q.sampler.MaxTokens)
 }
 
 // piece returns the next piece of a sequence that has not ended. Its text may be empty.

@@ -71,10 +71,13 @@ func SettingsOf(m *nacre.Model, folder fs.FS) (_ Options, _ Sampling, err error)
 	return o, s, nil
 }
 
+// gptrsFormat is the format of checkpoints of gpt.rs.
+const gptrsFormat = "gptrschk"
+
 // gptrs sets the window of checkpoints of gpt.rs.
 func gptrs(m *nacre.Model, o *Options) error {
 	meta := m.Metadata()
-	if meta.Format != "gptrschk" {
+	if meta.Format != gptrsFormat {
 		return nil
 	}
 	text, _ := meta.Lookup("config")

@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -21,12 +22,17 @@ type product struct {
 // nodes quantises the weights of a model's nodes, also of those within bodies.
 func (j *job) nodes(out *graph.Model) error {
 	g := j.graph
+	if out.IR > 0 && out.IR < overridableIR {
+		withoutDefaults(out, g)
+	}
 	e := &editor{job: j, out: out, constants: constantsOf(g), names: graph.NamesOf(j.source.Graph),
 		made: map[form]*linear{}, codes: map[form]*nbits{}, coded: map[*graph.Node]*linear{}}
-	if !e.count(g, nil) {
-		return graph.Errorf(graph.ErrUnsupported,
-			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix, and no Conv with constant filters",
-			j.source.File)
+	found, open := e.count(g, nil), overridable(g)
+	switch {
+	case !found:
+		return j.noWeights(open)
+	case len(open) > 0:
+		j.report.Warnings = append(j.report.Warnings, fmt.Sprintf("weights that are inputs too stay as they are: %s", named(open)))
 	}
 	if err := e.scope(g, nil, false); err != nil {
 		return err

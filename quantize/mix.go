@@ -111,7 +111,7 @@ func (m *mix) of(x *graph.Initializer, t Type) (Type, string) {
 	if k%b.Elements == 0 {
 		return blockType(b), ""
 	}
-	note := "rows of " + strconv.Itoa(k) + " elements are no blocks of " + b.Name
+	note := "rows of " + strconv.Itoa(k) + " elements are no multiple of the " + strconv.Itoa(b.Elements) + " of a block of " + b.Name
 	other := packed.IQ4_NL
 	switch b {
 	case packed.Q4_K:

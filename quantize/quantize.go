@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	goruntime "runtime"
+	"slices"
 
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -57,7 +58,8 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Rule gives a type to weights by their names.
+// Rule gives a type to weights by their names. Weights of a folder of Hugging Face that becomes a GGUF
+// file match by their names in either.
 type Rule struct {
 	Pattern *regexp.Regexp
 	Type    Type
@@ -84,6 +86,7 @@ type Report struct {
 // Layer is one weight with its new type and its errors.
 type Layer struct {
 	Name   string  `json:"name"`
+	Source string  `json:"source,omitempty"` // the name in the file that the model was made from, if it is another
 	Shape  []int   `json:"shape"`
 	From   string  `json:"from"`
 	To     string  `json:"to"`
@@ -167,14 +170,23 @@ func (o *Options) complete() (err error) {
 	return nil
 }
 
-// wanted returns the type for a weight, and whether a rule gives it.
-func (o *Options) wanted(name string) (t Type, ruled bool) {
+// wanted returns the type for a weight with these names, and whether a rule gives it. An empty name is
+// none.
+func (o *Options) wanted(names ...string) (t Type, ruled bool) {
 	for _, r := range o.Layers {
-		if r.Pattern.MatchString(name) {
+		if slices.ContainsFunc(names, func(name string) bool { return name != "" && r.Pattern.MatchString(name) }) {
 			return r.Type, true
 		}
 	}
 	return o.Type, false
+}
+
+// sourceName returns the name that a weight has in its file, if it is another; else an empty name.
+func sourceName(x *graph.Initializer) string {
+	if x.Stored == nil || x.Stored.Name == x.Name {
+		return ""
+	}
+	return x.Stored.Name
 }
 
 // job is the quantisation of a model.

@@ -84,10 +84,10 @@ func (j *job) tensors(out *graph.Model) error {
 // tensor quantises a weight of a model without nodes.
 func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error) {
 	t := x.Tensor
-	l := Layer{Name: x.Name, Shape: t.Shape(), From: t.DType().String(), To: t.DType().String(),
+	l := Layer{Name: x.Name, Source: sourceName(x), Shape: t.Shape(), From: t.DType().String(), To: t.DType().String(),
 		Bytes: int64(t.Size()), Before: int64(t.Size())}
 	l.Bits = bitsOf(l.Bytes, t.Len())
-	to, ruled := j.wanted(x.Name)
+	to, ruled := j.wanted(x.Name, l.Source)
 	if !ruled && to.blocks != nil {
 		to, l.Note = mix.of(x, to)
 	}
@@ -98,6 +98,10 @@ func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error)
 		return x, nil
 	}
 	switch {
+	case to.keep && !ruled && l.Note != "":
+		return keep(l.Note + ", and stay")
+	case to.keep && !ruled:
+		return keep("kept, as the type says")
 	case to.keep:
 		return keep("kept by a rule")
 	case to.blocks != nil && t.DType().Blocks() == to.blocks:

@@ -81,6 +81,34 @@ func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return cpu.EvalUntil(nil, standard.Registry(), n, isa, in)
 }
 
+// Cast returns a tensor with the elements of t in another type, as the operator Cast gives them.
+func Cast(t *tensor.Tensor, to tensor.DType) (*tensor.Tensor, error) {
+	if to.Code() == 0 {
+		return nil, graph.Errorf(graph.ErrUnsupported, "elements are not cast to %v", to)
+	}
+	n := &graph.Node{Op: "Cast", Version: castVersion, Inputs: []string{"x"}, Outputs: []string{"y"},
+		Attrs: []*graph.Attr{graph.IntAttr("to", int64(to.Code()))}}
+	o, row, err := standard.Registry().New(n)
+	if err != nil {
+		return nil, err
+	}
+	in := []*tensor.Tensor{t}
+	if err := row.CheckTypes(kit.Values(in)); err != nil {
+		return nil, err
+	}
+	if _, err := kit.InferOutputs(o, n, kit.Values(in)); err != nil {
+		return nil, err
+	}
+	out, err := evaluate(n, in)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// castVersion is the version of Cast that rounds and saturates as the newest does.
+const castVersion = 25
+
 // Dense returns a sparse tensor with all its elements, if they take at most limit bytes. A limit of
 // 0 is DefaultMemoryLimit.
 func Dense(t *graph.SparseTensor, limit int) (*tensor.Tensor, error) {

@@ -104,7 +104,7 @@ formats/chelis           : internal/elements internal/guard runtime/graph runtim
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget runtime/graph runtime/tensor
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container formats/internal/exchange
-.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats packed runtime runtime/graph runtime/op runtime/tensor
+.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats formats/onnx packed runtime runtime/graph runtime/op runtime/tensor
 npy                      : . formats internal/budget internal/guard internal/pieces runtime/graph runtime/tensor
 internal/invent          : . internal/pieces packed runtime/graph
 internal/outline         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
@@ -112,11 +112,11 @@ internal/diagram         : internal/outline runtime/graph runtime/tensor
 internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
-generate                 : internal/guard .
+generate                 : . generate/tokenizer internal/beneath internal/guard
 speech                   : . generate generate/tokenizer internal/beneath internal/guard npy packed runtime/graph speech/phonemes
-text                     : . formats generate/tokenizer internal/beneath internal/guard
+text                     : . formats generate/tokenizer internal/beneath internal/guard runtime/graph
 quantize                 : . bindings formats formats/gguf formats/loom internal/elements internal/guard internal/mapped packed runtime/graph runtime/tensor
-cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/outline internal/output internal/pieces internal/printable internal/stages npy quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/elements internal/invent internal/jsonobject internal/outline internal/output internal/pieces internal/printable internal/stages npy quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : . bindings formats formats/onnx generate internal/elements internal/invent internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :
@@ -124,7 +124,7 @@ speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phone
 speech/phonemes/internal/japanese :
 speech/phonemes/internal/train   : speech/phonemes/internal/letters
 speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/japanese speech/phonemes/internal/spoken
-examples/chat            : . generate generate/tokenizer
+examples/chat            : generate generate/tokenizer
 examples/device          : . runtime/vulkan
 examples/forest          : .
 examples/hello           : .

@@ -148,7 +148,16 @@ func (s *Session) Plan(ctx context.Context, inputs []tensor.Value) (*Plan, error
 	if err := s.accept(inputs); err != nil {
 		return nil, err
 	}
-	return s.program.For(ctx, inputs)
+	pl, err := s.program.For(ctx, inputs)
+	return s.told(ctx, pl, err)
+}
+
+// told logs a plan that was made without an error.
+func (s *Session) told(ctx context.Context, pl *Plan, err error) (*Plan, error) {
+	if err == nil {
+		s.exec.TellPlan(ctx, pl)
+	}
+	return pl, err
 }
 
 // PlanTypes is Plan for inputs of these types. The extents of tensors must be numbers.
@@ -156,7 +165,8 @@ func (s *Session) PlanTypes(ctx context.Context, types []graph.Type) (*Plan, err
 	if err := s.acceptTypes(types); err != nil {
 		return nil, err
 	}
-	return s.program.ForTypes(ctx, types)
+	pl, err := s.program.ForTypes(ctx, types)
+	return s.told(ctx, pl, err)
 }
 
 // Warm makes the plan of PlanTypes, and memory for one run of it.

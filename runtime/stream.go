@@ -78,7 +78,8 @@ func (st *Stream) Plan(ctx context.Context, inputs []tensor.Value) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	return st.Stream.Plan(ctx, inputs)
+	pl, err := st.Stream.Plan(ctx, inputs)
+	return st.session.told(ctx, pl, err)
 }
 
 // Bind makes memory for runs of the stream on inputs of these extents. Every run sets the implied

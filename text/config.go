@@ -105,9 +105,21 @@ type sentenceConfig struct {
 }
 
 // maxTokens returns the most tokens of a text: by the option, by sentence-transformers, by the
-// tokenizer's truncation, or by the least of what tokenizer and network take. 0 is no bound.
+// tokenizer's truncation, or by the least of what tokenizer and network take. 0 is no bound. An option
+// beyond the positions of the network is an error.
 func (c *config) maxTokens(f folder, o Options, s sentenceConfig, truncation int) (int, error) {
-	if o.MaxTokens > 0 {
+	positions := math.Inf(1)
+	if c.Positions != nil {
+		positions = *c.Positions
+		if offsetPositions[c.ModelType] {
+			positions -= float64(c.pad()) + 1
+		}
+	}
+	switch {
+	case float64(o.MaxTokens) > positions && positions >= 1:
+		return 0, errorf(nacre.ErrOption, "%s: option MaxTokens is %d; the network has positions for %v tokens (max_position_embeddings of %s)",
+			f.path, o.MaxTokens, positions, configFile)
+	case o.MaxTokens > 0:
 		return o.MaxTokens, nil
 	}
 	var t struct {
@@ -115,13 +127,6 @@ func (c *config) maxTokens(f folder, o Options, s sentenceConfig, truncation int
 	}
 	if _, err := f.json(tokensFile, &t); err != nil {
 		return 0, err
-	}
-	positions := math.Inf(1)
-	if c.Positions != nil {
-		positions = *c.Positions
-		if offsetPositions[c.ModelType] {
-			positions -= float64(c.pad()) + 1
-		}
 	}
 	most := math.Inf(1)
 	for _, x := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // Options are for opening a model. The zero value does what its files say.
@@ -22,7 +23,7 @@ type Options struct {
 	// onnx/model.onnx, or the folder's safetensors files.
 	File string
 	// MaxTokens is the most tokens of a text or a pair, with special tokens; longer ones are cut. 0 is
-	// the number of the model's files.
+	// the number of the model's files. It must not exceed the positions of the network.
 	MaxTokens int
 	// Batch is the most texts that run together; 0 is 32.
 	Batch int
@@ -131,7 +132,7 @@ func (n *network) start(o Options, want wanted) (err error) {
 	var outputs []nacre.Info
 	for _, v := range network.Graph.Outputs {
 		outputs = append(outputs, nacre.Info{Name: v.Name, Kind: nacre.TensorKind, DType: nacre.DType(v.Type.DType),
-			Shape: make([]nacre.Dim, len(v.Type.Dims))})
+			Shape: dimsOf(v.Type.Dims)})
 	}
 	if err := n.choose(outputs, want); err != nil {
 		return err
@@ -141,6 +142,23 @@ func (n *network) start(o Options, want wanted) (err error) {
 		return err
 	}
 	return n.check()
+}
+
+// dimsOf returns the extents of a value, with names for open ones.
+func dimsOf(dims graph.Dims) []nacre.Dim {
+	list := make([]nacre.Dim, len(dims))
+	for i, d := range dims {
+		n, known := d.Value()
+		switch {
+		case known:
+			list[i] = nacre.Dim{Size: n}
+		case d.IsUnknown():
+			list[i] = nacre.Dim{Size: -1}
+		default:
+			list[i] = nacre.Dim{Size: -1, Symbol: d.String()}
+		}
+	}
+	return list
 }
 
 // choose finds the output of a task.

@@ -320,6 +320,7 @@ func TestRefused(t *testing.T) {
 		{"pooled", "2_Dense/config.json", `"out_features": 5`, `"out_features": 6`, embedder, nacre.ErrFormat, "linear.weight"},
 		{"pooled", "2_Dense/model.safetensors", "", "", embedder, os.ErrNotExist, "save the model with safetensors"},
 		{"single", "config.json", "bad", "worse", embedder, nacre.ErrUnsupported, "a vector for each token"},
+		{"single", "config.json", "bad", "worse", embedder, nacre.ErrUnsupported, "logits float32[batch,3]"},
 		{"single", "config.json", `"2": "good"`, `"7": "good"`, func(dir string, o Options) error { return closed(OpenClassifier(dir, o)) }, nacre.ErrFormat, "id2label has the number"},
 		{"single", "config.json", "single_label", "odd_label", func(dir string, o Options) error { return closed(OpenClassifier(dir, o)) }, nacre.ErrUnsupported, "problem_type"},
 		{"single", "config.json", "bad", "worse", func(dir string, o Options) error { return closed(OpenZeroShot(dir, o)) }, nacre.ErrUnsupported, "begins with entail"},
@@ -334,6 +335,8 @@ func TestRefused(t *testing.T) {
 		{"several", "config.json", `"pad_token_id": 1`, `"pad_token_id": 63`, folders, nacre.ErrFormat, "is 63"},
 		{"distil", "config.json", "ForSequenceClassification", "ForQuestionAnswering", folders, nacre.ErrUnsupported, "architectures is"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = -1; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "MaxTokens"},
+		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = 65; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "MaxTokens is 65; the network has positions for 64 tokens"},
+		{"several", "config.json", "bad", "worse", func(dir string, o Options) error { o.MaxTokens = 4000; return closed(OpenClassifier(dir, o)) }, nacre.ErrOption, "MaxTokens is 4000"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.File = "../x"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "option File"},
 		{"mean", "config.json", "bad", "worse", func(dir string, o Options) error { o.Prompt = "query"; return closed(OpenEmbedder(dir, o)) }, nacre.ErrOption, "query"},
 	} {

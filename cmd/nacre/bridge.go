@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,39 +29,7 @@ func plainTensor(t *nacre.Tensor) *tensor.Tensor {
 	return p
 }
 
-// valueOf is tensorOf for any value.
-func valueOf(v tensor.Value) (nacre.Value, error) {
-	switch v := v.(type) {
-	case *tensor.Tensor:
-		return tensorOf(v)
-	case *tensor.Sequence:
-		s := &nacre.Sequence{}
-		for _, item := range v.Items {
-			x, err := valueOf(item)
-			if err != nil {
-				return nil, err
-			}
-			s.Items = append(s.Items, x)
-		}
-		return s, nil
-	case *tensor.Optional:
-		if v.Item == nil {
-			return &nacre.Optional{}, nil
-		}
-		x, err := valueOf(v.Item)
-		return &nacre.Optional{Item: x}, err
-	case *tensor.Map:
-		keys, err := tensorOf(v.Keys)
-		if err != nil {
-			return nil, err
-		}
-		values, err := tensorOf(v.Values)
-		return &nacre.Map{Keys: keys, Values: values}, err
-	}
-	return nil, fmt.Errorf("%v is no value that a model takes", v)
-}
-
-// plain is the inverse of valueOf. It returns nil for a value that is not there.
+// plain is plainTensor for any value. It returns nil for a value that is not there.
 func plain(v nacre.Value) tensor.Value {
 	switch v := v.(type) {
 	case *nacre.Tensor:
@@ -81,20 +46,4 @@ func plain(v nacre.Value) tensor.Value {
 		return &tensor.Map{Keys: plainTensor(v.Keys), Values: plainTensor(v.Values)}
 	}
 	return nil
-}
-
-// kindOf maps a kind to the engine's kind.
-var kindOf = map[nacre.Kind]graph.TypeKind{
-	nacre.TensorKind: graph.TensorType, nacre.SequenceKind: graph.SequenceType, nacre.OptionalKind: graph.OptionalType,
-	nacre.MapKind: graph.MapType, nacre.SparseKind: graph.SparseType, nacre.OpaqueKind: graph.OpaqueType,
-}
-
-// typeOf returns the type by which stored values of the input or output in are read.
-func typeOf(in nacre.Info) graph.Type {
-	t := graph.Type{Kind: kindOf[in.Kind], DType: tensor.DType(in.DType), Key: tensor.DType(in.Key)}
-	if in.Elem != nil {
-		elem := typeOf(*in.Elem)
-		t.Elem = &elem
-	}
-	return t
 }

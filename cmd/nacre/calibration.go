@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/quantize"
 )
 
@@ -28,13 +32,14 @@ func (f *quantizeFlags) runs(ctx context.Context, m *nacre.Model, in string) (qu
 	if err != nil {
 		return nil, err
 	}
-	g := decoderFlags{tokenizer: f.tokenizer}
-	t, err := g.loadTokenizer(ctx, m, in)
-	switch {
-	case err != nil:
+	var t *tokenizer.Tokenizer
+	if f.tokenizer != "" {
+		t, err = tokenizerFor(ctx, m, f.tokenizer)
+	} else if t, err = generate.TokenizerOf(ctx, m, in); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no tokenizer for the text of %s; --tokenizer names its file", in, f.calibration)
+	}
+	if err != nil {
 		return nil, err
-	case t == nil:
-		return nil, fmt.Errorf("%s has no tokenizer for the text of %s; --tokenizer names its file", in, f.calibration)
 	}
 	ids, err := t.EncodeContext(ctx, string(text), true)
 	if err != nil {

@@ -84,29 +84,22 @@ func (f *chatFlags) run(ctx context.Context, path string, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
-	d, err := f.open(ctx, path)
+	d, err := f.open(ctx, path, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, d.model) }()
-	t, err := f.loadTokenizer(ctx, d.model, d.folder)
+	defer func() { err = join(err, d) }()
+	t := d.Tokenizer
 	switch {
-	case err != nil:
-		return err
 	case t == nil:
-		return fmt.Errorf("%s: no tokenizer; --tokenizer names its file", d.folder)
+		return fmt.Errorf("%s: no tokenizer; --tokenizer names its file", path)
 	case !t.HasChat():
 		return fmt.Errorf("%s: the model comes without a chat template (chat_template.jinja, tokenizer_config.json, "+
 			"or within a GGUF file); nacre generate continues texts", path)
 	}
-	g, s, err := d.start(ctx, t, stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = join(err, s) }()
 	stops := newStops()
 	defer stops.close()
-	c := &chat{generator: g, tokenizer: t, sampling: f.choice(d, 0), messages: messages, system: leading(messages),
+	c := &chat{generator: d.Generator, tokenizer: t, sampling: f.choice(d.Sampling), messages: messages, system: leading(messages),
 		stops: stops, stderr: stderr, w: writer{stdout: stdout, stderr: stderr, text: t}}
 	defer c.forget()
 	return c.hold(ctx, newChatLines(ctx, stdin, stderr, stops))

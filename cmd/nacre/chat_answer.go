@@ -19,7 +19,6 @@ type chat struct {
 	system    []tokenizer.Message // the beginning that /reset keeps
 	messages  []tokenizer.Message
 	sequence  *generate.Sequence // of the last answer; nil if the next one is computed from the beginning
-	computed  int                // tokens of the last prompt that were computed for it
 
 	stops  *stops
 	stderr io.Writer
@@ -30,11 +29,7 @@ type chat struct {
 // answer came, the chat stays as it was.
 func (c *chat) answer(ctx context.Context, text string) error {
 	messages := append(slices.Clip(c.messages), tokenizer.Message{Role: "user", Content: text})
-	prompt, err := c.tokenizer.ApplyChatContext(ctx, messages, tokenizer.ChatOptions{Generate: true})
-	if err != nil {
-		return err
-	}
-	ids, err := c.tokenizer.EncodeContext(ctx, prompt, false)
+	ids, err := c.tokenizer.EncodeChat(ctx, messages, tokenizer.ChatOptions{Generate: true})
 	if err != nil {
 		return err
 	}
@@ -67,24 +62,11 @@ func (c *chat) answer(ctx context.Context, text string) error {
 	return nil
 }
 
-// follow makes ids the tokens of the sequence. It computes those behind the first that differs from
-// the tokens that the sequence has.
+// follow makes ids the tokens of the sequence.
 func (c *chat) follow(ctx context.Context, ids []int32) (err error) {
-	same := 0
 	if c.sequence != nil {
-		have := c.sequence.IDs()
-		for same < min(len(have), len(ids)) && have[same] == ids[same] {
-			same++
-		}
+		return c.sequence.Follow(ctx, ids)
 	}
-	c.computed = len(ids) - same
-	if same > 0 {
-		if err := c.sequence.Truncate(same); err != nil {
-			return err
-		}
-		return c.sequence.Append(ctx, ids[same:])
-	}
-	c.forget()
 	c.sequence, err = c.generator.Start(ctx, ids, c.sampling)
 	return err
 }

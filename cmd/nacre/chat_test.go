@@ -149,8 +149,9 @@ func TestChatCommands(t *testing.T) {
 	}
 }
 
-// TestChatKeeps counts the tokens that an answer computes of the chat before it: none where the
-// template's text goes on behind the answer, all where it differs from the first token on.
+// TestChatKeeps counts the runs of an answer, of one token each. Where the template's text goes on
+// behind the last answer, only the new text is computed; all is where it differs from the first token
+// on.
 func TestChatKeeps(t *testing.T) {
 	for i, template := range chatTemplates {
 		dir := chatFolder(t, template)
@@ -162,7 +163,7 @@ func TestChatKeeps(t *testing.T) {
 		defer s.Close()
 		text, err := tokenizer.Load(dir)
 		testenv.Need(t, err)
-		g, err := generate.New(t.Context(), s, generate.Options{Tokenizer: text})
+		g, err := generate.New(t.Context(), s, generate.Options{Tokenizer: text, Chunk: 1})
 		testenv.Need(t, err)
 		letters := map[int32]float32{}
 		for id := range int32(256) {
@@ -177,13 +178,15 @@ func TestChatKeeps(t *testing.T) {
 		defer c.forget()
 		var computed []int
 		for _, said := range []string{"one", "two", "three"} {
+			before := s.Stats().Runs
 			testenv.Need(t, c.answer(t.Context(), said))
-			computed = append(computed, c.computed)
+			computed = append(computed, s.Stats().Runs-before)
 		}
-		// The first turn is <user>one\n<assistant>; later ones add \n<user>two\n<assistant>.
-		want := [][]int{{21, 22, 24}, {21, 46, 73}, {20, 23, 25}}[i]
+		// The first turn is <user>one\n<assistant>; later ones add \n<user>two\n<assistant>. An answer takes
+		// four runs more, and its last token one of the next turn.
+		want := [][]int{{21 + 4, 22 + 5, 24 + 5}, {21 + 4, 46 + 4, 73 + 4}, {20 + 4, 23 + 4, 25 + 4}}[i]
 		if !slices.Equal(computed, want) {
-			t.Errorf("template %d: %v tokens are computed, want %v; chat %q", i, computed, want, c.messages)
+			t.Errorf("template %d: %v runs, want %v; chat %q", i, computed, want, c.messages)
 		}
 	}
 }

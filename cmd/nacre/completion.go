@@ -55,6 +55,23 @@ func addCompletions(root *cobra.Command) {
 	}
 }
 
+// addShells adds the command that writes completions for a shell. It refuses other shells.
+func addShells(root *cobra.Command, args []string) {
+	root.InitDefaultCompletionCmd(args...)
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil || c == root {
+		return // the arguments ask for completions
+	}
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		var shells []string
+		for _, shell := range c.Commands() {
+			shells = append(shells, shell.Name())
+		}
+		return usagef("completion %s: the argument is a shell, %s", strings.Join(args, " "), strings.Join(shells, ", "))
+	}
+}
+
 // arguments returns the completions of arguments in the words of a command's form: models, folders and
 // other files.
 func arguments(form []string) cobra.CompletionFunc {

@@ -25,6 +25,10 @@ func TestConvertFolder(t *testing.T) {
 		if code, stdout, stderr := call("convert", folder, back); code != 0 || stdout != "" || strings.Contains(stderr, "warning") {
 			t.Fatalf("%s: %d, %q, %q", c.name, code, stdout, stderr)
 		}
+		code, stdout, stderr = call("quantize", folder, filepath.Join(dir, "small.gguf"), "--to", "q8_0", "--layer", "q_proj=float", "--allow-requantize")
+		if code != 0 || !strings.Contains(stdout, "\nmodel.layers.0.self_attn.v_proj.weight ") || !strings.Contains(stdout, "kept by a rule") || strings.Contains(stdout, "blk.") {
+			t.Errorf("%s: %d, %q, %q", c.name, code, stdout, stderr)
+		}
 		var texts []string
 		for _, path := range []string{in, folder, back} {
 			code, text, stderr := call("generate", path, "--chat", "--prompt", "the other words", "--max-tokens", "12", "--greedy", "--threads", "1")

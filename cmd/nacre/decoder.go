@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/generate"
-	"github.com/nacre-ml/nacre/generate/tokenizer"
-	"github.com/nacre-ml/nacre/internal/beneath"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
@@ -59,11 +54,9 @@ func (f *decoderFlags) addDecoder(flags *pflag.FlagSet) {
 // sample lists the flags that choose among tokens. Each of them needs a temperature.
 var sample = []string{"top-k", "top-p", "min-p"}
 
-// choice returns the sampling for a prompt of this many tokens. Flags that are given replace the
-// settings of the files beside the model. Without --max-tokens, tokens end with the window unless
-// it slides.
-func (f *decoderFlags) choice(d *decoding, prompt int) generate.Sampling {
-	s, files, o := f.sampling, &d.files, &d.options
+// choice returns the sampling. Flags that are given replace the settings of the files of the model.
+func (f *decoderFlags) choice(files generate.Sampling) generate.Sampling {
+	s := f.sampling
 	s.Seed = f.session.seed
 	for _, x := range []struct {
 		name string
@@ -85,9 +78,6 @@ func (f *decoderFlags) choice(d *decoding, prompt int) generate.Sampling {
 	if f.greedy {
 		s.Temperature = 0
 	}
-	if !f.changed("max-tokens") && s.MaxTokens > 0 && o.Window > 0 && !o.Slide {
-		s.MaxTokens = max(1, min(s.MaxTokens, o.Window-prompt+1))
-	}
 	return s
 }
 
@@ -108,85 +98,34 @@ func (f *decoderFlags) check() error {
 	return nil
 }
 
-// decoding is a decoder with the settings beside it.
-type decoding struct {
-	model   *nacre.Model
-	folder  string
-	options generate.Options
-	files   generate.Sampling // how the settings choose tokens
-	session nacre.Options
-}
-
-// open opens the model that path names. The caller closes it.
-func (f *decoderFlags) open(ctx context.Context, path string) (_ *decoding, err error) {
-	d := &decoding{}
-	if d.session, err = f.session.options(); err != nil {
+// open opens the decoder that path names. The caller closes it.
+func (f *decoderFlags) open(ctx context.Context, path string, stderr io.Writer) (*generate.Decoder, error) {
+	o, err := f.openOptions()
+	if err != nil {
 		return nil, err
 	}
-	d.session.CacheType = cacheTypes[f.cache]
-	var file string
-	if file, d.folder, err = decoderFile(path); err != nil {
+	d, err := generate.Open(ctx, path, o)
+	if err != nil {
 		return nil, err
 	}
-	if d.model, err = nacre.OpenContext(ctx, file); err != nil {
-		return nil, err
+	for _, warning := range d.Tokenizer.Warnings() {
+		printable.Fprintln(stderr, "warning:", warning)
 	}
-	if d.options, d.files, err = generate.SettingsOf(d.model, beneath.FS(d.folder)); err != nil {
-		return nil, join(fmt.Errorf("%s: %w", d.folder, err), d.model)
-	}
-	o := &d.options
-	if n := f.session.context; n > 0 {
-		o.Original = 0
-		if o.Window == 0 || o.Window > n {
-			o.Window = n
-		}
-	}
-	if f.window > 0 {
-		o.Window = f.window
-	}
-	o.NoCache = f.noCache
 	return d, nil
 }
 
-// start returns a generator and its session, which the caller closes. Text is nil if there is no
-// tokenizer.
-func (d *decoding) start(
-	ctx context.Context, text *tokenizer.Tokenizer, stderr io.Writer,
-) (*generate.Generator, *nacre.Session, error) {
-	if text != nil {
-		d.options.Tokenizer = text
-		for _, warning := range text.Warnings() {
-			printable.Fprintln(stderr, "warning:", warning)
+// openOptions returns the options of the flags.
+func (f *decoderFlags) openOptions() (o generate.OpenOptions, err error) {
+	if o.Session, err = f.session.options(); err != nil {
+		return o, err
+	}
+	o.Session.CacheType = cacheTypes[f.cache]
+	o.Tokenizer = f.tokenizer
+	o.Change = func(s *generate.Options) {
+		if f.window > 0 {
+			s.Window = f.window
 		}
+		s.NoCache = f.noCache
 	}
-	s, err := d.model.NewSessionContext(ctx, d.session)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, err := generate.New(ctx, s, d.options)
-	if err != nil {
-		return nil, nil, join(err, s)
-	}
-	return g, s, nil
-}
-
-// decoderFile returns the model file that path names and the folder of the files beside it. In a
-// folder, the model is the file that genai_config.json names, else model.onnx, else
-// onnx/model.onnx. A folder without these is itself the model.
-func decoderFile(path string) (file, folder string, err error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return path, filepath.Dir(path), nil
-	}
-	named, err := generate.DecoderFile(beneath.FS(path))
-	if err != nil {
-		return "", "", fmt.Errorf("%s: %w", path, err)
-	}
-	for _, name := range []string{named, "model.onnx", "onnx/model.onnx"} {
-		file := filepath.Join(path, filepath.FromSlash(name))
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return file, path, nil
-		}
-	}
-	return path, path, nil
+	return o, nil
 }

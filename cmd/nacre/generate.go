@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nacre-ml/nacre/generate"
 )
 
 // generateFlags are the flags of nacre generate.
@@ -20,10 +22,11 @@ type generateFlags struct {
 	chat       bool
 	messages   string
 	count      int
+	beams      generate.BeamSearch
 	json       bool
 }
 
-// defaultTokens is the number of tokens to generate, if the window has space for them.
+// defaultTokens is the most tokens that are generated without --max-tokens.
 const defaultTokens = 256
 
 func generateCommand() *cobra.Command {
@@ -45,7 +48,8 @@ seed gives the same text. A GGUF file has all these, its tokenizer and the templ
 its chats in its metadata, and its folder is not looked at.
 
 With --count several continuations are printed, one after the other. The prompt is
-computed once. With --json each is a line with its text, its tokens and why it ended,
+computed once. With --beams N they are the likeliest that a beam search of width N finds,
+the best first, and are printed when it ends. With --json each is a line with its text, its tokens and why it ended,
 with --logprobs also with the logarithms of the tokens' probabilities.
 
 SIGINT and SIGTERM end what is generated; the speed is printed all the same.`,
@@ -54,6 +58,7 @@ nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --t
 nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy
 nacre generate qwen3/ --chat --prompt "Why is the sky blue?"
 nacre generate qwen3.gguf --chat --prompt "Why is the sky blue?"
+nacre generate llama/ --prompt "The capital of France is" --beams 4 --max-tokens 20
 nacre generate checkpoint.chk --tokens 1,5,7 --max-tokens 4 --count 3 --temperature 1
 nacre generate llama/ --prompt "Yes or no?" --max-tokens 1 --json --logprobs 5`,
 		Args: takes(1),
@@ -69,6 +74,9 @@ nacre generate llama/ --prompt "Yes or no?" --max-tokens 1 --json --logprobs 5`,
 	cmd.MarkFlagsMutuallyExclusive("chat", "tokens")
 	cmd.MarkFlagsMutuallyExclusive("greedy", "temperature")
 	cmd.MarkFlagsMutuallyExclusive("cache", "no-cache")
+	for _, name := range []string{"temperature", "top-k", "top-p", "min-p", "stop", "logprobs"} {
+		cmd.MarkFlagsMutuallyExclusive("beams", name)
+	}
 	return cmd
 }
 
@@ -81,6 +89,9 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokens, "tokens", "", "tokens to continue, such as `1,5,7`")
 	f.addChoice(flags, defaultTokens)
 	flags.IntVar(&f.count, "count", 1, "continuations of the prompt")
+	flags.IntVar(&f.beams.Width, "beams", 0, "search for the likeliest continuations, with the `N` likeliest beginnings at each token")
+	flags.Float64Var(&f.beams.LengthPenalty, "length-penalty", 1, "with --beams: power of the length by which log probabilities are divided; "+
+		"0 prefers short continuations")
 	flags.BoolVar(&f.json, "json", false, "print each continuation as a line of JSON, when it has ended")
 	flags.IntVar(&f.sampling.Alternatives, "logprobs", 0, "with --json: log probability of each token, "+
 		"and the `N` likeliest tokens at its place")
@@ -91,6 +102,14 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 func (f *generateFlags) check() error {
 	if f.count < 1 {
 		return usagef("--count %d: it must be 1 at least", f.count)
+	}
+	switch b := f.beams; {
+	case b.Width < 0 || b.Width == 0 && f.changed("beams"):
+		return usagef("--beams %d: it must be 1 at least", b.Width)
+	case b.Width > 0 && f.count > b.Width:
+		return usagef("--count %d: a search with --beams %d finds %d at most", f.count, b.Width, b.Width)
+	case b.Width == 0 && f.changed("length-penalty"):
+		return usagef("--length-penalty needs --beams")
 	}
 	if n := f.sampling.Alternatives; n < 0 || n > 0 && !f.json {
 		return usagef("--logprobs %d: it must be positive, and --json prints the log probabilities", n)
@@ -123,20 +142,22 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	if err := f.check(); err != nil {
 		return err
 	}
-	d, err := f.open(ctx, path)
+	text, err := f.text()
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, d.model) }()
-	text, prompt, err := f.encoded(ctx, d.model, d.folder, stderr)
+	d, err := f.opened(ctx, path, stderr)
 	if err != nil {
 		return err
 	}
-	g, s, err := d.start(ctx, text, stderr)
+	defer func() { err = join(err, d) }()
+	prompt, err := f.encoded(ctx, d.Tokenizer, path, text)
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, s) }()
-	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: text, start: start}
-	return w.all(ctx, g, prompt, f.count, f.choice(d, len(prompt)))
+	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: d.Tokenizer, start: start}
+	if f.beams.Width > 0 {
+		return w.best(ctx, d.Generator, prompt, f.count, f.beams, f.choice(d.Sampling))
+	}
+	return w.all(ctx, d.Generator, prompt, f.count, f.choice(d.Sampling))
 }

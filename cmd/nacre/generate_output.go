@@ -27,6 +27,8 @@ type continuation struct {
 	Text   *string `json:"text,omitempty"`
 	Tokens []int32 `json:"tokens"`
 	Reason string  `json:"reason"`
+	// LogProb is the log probability of the tokens and of the stop token, with --beams.
+	LogProb *float64 `json:"logprob,omitempty"`
 	// LogProbs are those of Tokens, with --logprobs.
 	LogProbs []tokenProbability `json:"logprobs,omitempty"`
 }

@@ -3,62 +3,53 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
-	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/formats/gguf"
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// encoded returns the tokenizer, nil if there is none, and the ids of the prompt. A prompt of tokens
-// does without the tokenizer of a GGUF file that cannot be read, and warns.
-func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder string, stderr io.Writer) (*tokenizer.Tokenizer, []int32, error) {
-	text, err := f.text()
-	if err != nil {
-		return nil, nil, err
+// opened opens the decoder. A prompt of tokens does without the tokenizer of a file that cannot be read,
+// and warns.
+func (f *generateFlags) opened(ctx context.Context, path string, stderr io.Writer) (*generate.Decoder, error) {
+	d, err := f.open(ctx, path, stderr)
+	if err == nil || ctx.Err() != nil || f.tokens == "" || f.tokenizer != "" {
+		return d, err
 	}
-	t, err := f.loadTokenizer(ctx, m, folder)
-	if err != nil && ctx.Err() == nil && f.tokens != "" && f.tokenizer == "" && m.Source().Format == gguf.Name {
-		printable.Fprintln(stderr, "warning:", err)
-		err = nil
+	o, without := f.openOptions()
+	if without != nil {
+		return nil, without
 	}
-	if err != nil {
-		return nil, nil, err
+	o.NoTokenizer = true
+	if d, without = generate.Open(ctx, path, o); without != nil {
+		return nil, without
 	}
+	printable.Fprintln(stderr, "warning:", err)
+	return d, nil
+}
+
+// encoded returns the ids of the prompt. The tokenizer is nil if there is none.
+func (f *generateFlags) encoded(ctx context.Context, t *tokenizer.Tokenizer, path, text string) ([]int32, error) {
 	if f.tokens != "" {
 		if t == nil && len(f.sampling.Stop) > 0 {
-			return nil, nil, usagef("--stop needs a tokenizer; --tokenizer names its file")
+			return nil, usagef("--stop needs a tokenizer; --tokenizer names its file")
 		}
-		list, err := f.ids()
-		return t, list, err
+		return f.ids()
 	}
 	if t == nil {
-		return nil, nil, fmt.Errorf("%s: no tokenizer; --tokenizer names its file, and --tokens takes numbers", folder)
+		return nil, fmt.Errorf("%s: no tokenizer; --tokenizer names its file, and --tokens takes numbers", path)
 	}
 	messages, err := f.turns(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if messages == nil {
-		return encodedBy(ctx, t, text, true)
+		return t.EncodeContext(ctx, text, true)
 	}
-	if text, err = t.ApplyChatContext(ctx, messages, tokenizer.ChatOptions{Generate: true}); err != nil {
-		return nil, nil, err
-	}
-	return encodedBy(ctx, t, text, false)
-}
-
-// encodedBy returns t and the ids of a text.
-func encodedBy(
-	ctx context.Context, t *tokenizer.Tokenizer, text string, special bool,
-) (*tokenizer.Tokenizer, []int32, error) {
-	ids, err := t.EncodeContext(ctx, text, special)
-	return t, ids, err
+	return t.EncodeChat(ctx, messages, tokenizer.ChatOptions{Generate: true})
 }
 
 // text returns the contents of the file that --prompt-file or --messages names, else the text of
@@ -103,27 +94,6 @@ func messagesOf(data []byte, file string) ([]tokenizer.Message, error) {
 		messages[i] = tokenizer.Message{Role: m.Role, Content: m.Content}
 	}
 	return messages, nil
-}
-
-// loadTokenizer loads the tokenizer of --tokenizer, else the one in the metadata of a GGUF file, or
-// the one in the folder of any other. It returns nil if there is none.
-func (f *decoderFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
-	if f.tokenizer != "" {
-		return tokenizerFor(ctx, m, f.tokenizer)
-	}
-	var t *tokenizer.Tokenizer
-	var err error
-	if source := m.Source(); source.Format == gguf.Name {
-		if t, err = tokenizer.FromGGUF(ctx, source.Meta, tokenizer.Options{}); err != nil {
-			err = fmt.Errorf("%s: %w", source.File, err)
-		}
-	} else {
-		t, err = tokenizer.LoadContext(ctx, folder, tokenizer.Options{})
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return t, err
 }
 
 // maxPrompt is the most bytes of a prompt file.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/internal/topologies"
 )
@@ -87,9 +88,9 @@ func TestGenerateCommand(t *testing.T) {
 	if code != exitDone || !strings.Contains(stderr, "generated: 39 tokens") {
 		t.Errorf("up to the window: exit %d, %q, %q", code, text, stderr)
 	}
-	code, _, stderr = call("generate", dir, "--tokens", "72,105", "--max-tokens", "50")
-	if code != exitFailed || !strings.Contains(stderr, "the window of 40 tokens is full") {
-		t.Errorf("beyond the window: exit %d, %q", code, stderr)
+	code, beyond, stderr := call("generate", dir, "--tokens", "72,105", "--max-tokens", "50")
+	if code != exitDone || beyond != text || !strings.Contains(stderr, "ended by window full") {
+		t.Errorf("beyond the window: exit %d, %q, want %q; %q", code, beyond, text, stderr)
 	}
 }
 
@@ -203,6 +204,40 @@ func TestGenerateStop(t *testing.T) {
 	}
 }
 
+// TestGenerateBeams searches, and compares the results with the package's.
+func TestGenerateBeams(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
+	d, err := generate.Open(t.Context(), dir, generate.OpenOptions{})
+	testenv.Need(t, err)
+	defer d.Close()
+	const prompt = "Hé"
+	want, err := d.Beams(t.Context(), d.Tokenizer.Encode(prompt, true), generate.BeamSearch{Width: 3, LengthPenalty: 1}, generate.Sampling{MaxTokens: 6})
+	testenv.Need(t, err)
+	args := []string{"generate", dir, "--prompt", prompt, "--beams", "3", "--count", "2", "--max-tokens", "6"}
+	code, out, stderr := call(append(args, "--json")...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != exitDone || len(lines) != 2 || !strings.Contains(stderr, "continuation 1: log probability ") {
+		t.Fatalf("exit %d: %q, %q", code, out, stderr)
+	}
+	plain := ""
+	for i, line := range lines {
+		var got continuation
+		testenv.Need(t, json.Unmarshal([]byte(line), &got))
+		if got.Index != i || !slices.Equal(got.Tokens, want[i].IDs) || *got.LogProb != want[i].LogProb || got.Reason != "max tokens" ||
+			*got.Text != d.Tokenizer.Decode(want[i].IDs) {
+			t.Errorf("%s, want %+v", line, want[i])
+		}
+		plain += *got.Text + "\n"
+	}
+	if code, out, stderr := call(args...); code != exitDone || out != plain {
+		t.Errorf("exit %d: %q, want %q; %q", code, out, plain, stderr)
+	}
+	bare := []string{"generate", dir, "--tokens", "72,105", "--beams", "1", "--length-penalty", "0", "--max-tokens", "4"}
+	if code, out, stderr := call(bare...); code != exitDone || len(out) < 2 {
+		t.Errorf("exit %d: %q, %q", code, out, stderr)
+	}
+}
+
 // TestGenerateRefused calls the command with wrong arguments.
 func TestGenerateRefused(t *testing.T) {
 	dir := decoderFolder(t, nil)
@@ -217,6 +252,10 @@ func TestGenerateRefused(t *testing.T) {
 		{[]string{dir, "--tokens", "1,x"}, exitUsage, `"x" is no number of a token`},
 		{[]string{dir, "--tokens", "1", "--count", "0"}, exitUsage, "--count 0"},
 		{[]string{dir, "--tokens", "1", "--top-p", "2"}, exitUsage, "TopP is 2"},
+		{[]string{dir, "--tokens", "1", "--beams", "0"}, exitUsage, "--beams 0"},
+		{[]string{dir, "--tokens", "1", "--beams", "2", "--count", "3"}, exitUsage, "--beams 2 finds 2 at most"},
+		{[]string{dir, "--tokens", "1", "--beams", "2", "--temperature", "1"}, exitUsage, "beams temperature"},
+		{[]string{dir, "--tokens", "1", "--length-penalty", "2"}, exitUsage, "--length-penalty needs --beams"},
 		{[]string{dir, "--tokens", "1", "--logprobs", "2"}, exitUsage, "--json prints the log probabilities"},
 		{[]string{dir, "--tokens", "1", "--logprobs", "-2", "--json"}, exitUsage, "--logprobs -2"},
 		{[]string{dir, "--tokens", "1", "--window", "-1"}, exitUsage, "--window -1"},

@@ -26,7 +26,7 @@ var subjects = []struct{ title, flags string }{
 	{"Pictures as input", "image-scale image-mean image-std image-layout image-fit image-shorter image-fill " +
 		"image-bgr image-as-stored"},
 	{"Choice of tokens", "greedy temperature top-k top-p min-p repetition-penalty presence-penalty " +
-		"frequency-penalty stop max-tokens"},
+		"frequency-penalty stop max-tokens beams length-penalty"},
 	{"Comparison", "test-data against rtol atol separately"},
 	{"Run", "threads device isa accuracy no-optimize direct-conv quirks seed steps context window cache no-cache"},
 	{"Output", "out output json markdown html picture check-finite profile trace save export-weights"},

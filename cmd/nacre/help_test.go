@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,8 @@ func TestSubjects(t *testing.T) {
 
 func TestMan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pages")
-	if code, _, stderr := call("man", dir); code != exitDone {
+	code, out, stderr := call("man", dir)
+	if code != exitDone {
 		t.Fatal(stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "nacre-run.1"))
@@ -94,6 +96,24 @@ func TestMan(t *testing.T) {
 	list, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if want := len(rootCommand().Commands()) + 1; err != nil || len(list) != want {
 		t.Errorf("%d pages, want %d (%v)", len(list), want, err)
+	}
+	if want := fmt.Sprintf("%d pages in %s; man %s shows the first\n", len(list), dir, filepath.Join(dir, "nacre.1")); out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// TestShells writes completions for shells, and refuses others.
+func TestShells(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if code, out, stderr := call("completion", shell); code != exitDone || !strings.Contains(out, "nacre") {
+			t.Errorf("%s: exit %d, %.80q, %q", shell, code, out, stderr)
+		}
+	}
+	for _, args := range [][]string{{"completion", "tcsh"}, {"completion"}} {
+		code, out, stderr := call(args...)
+		if code != exitUsage || out != "" || !strings.Contains(stderr, "the argument is a shell, bash, fish, powershell, zsh") {
+			t.Errorf("%q: exit %d, %.80q, %q", args, code, out, stderr)
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/invent"
 	"github.com/nacre-ml/nacre/internal/printable"
@@ -156,11 +155,7 @@ func (f *inputFlags) file(ctx context.Context, path string, v nacre.Info) (*nacr
 	case ".npy":
 		return npy.Decode(budget.New(ctx, budget.Limits{}), data)
 	case ".pb":
-		t, err := readTensorProto(ctx, data)
-		if err != nil {
-			return nil, err
-		}
-		return tensorOf(t)
+		return readTensorProto(ctx, data)
 	case ".json":
 		return literal(data, v)
 	case ".ten":
@@ -219,7 +214,10 @@ func valueList(list []nacre.Info) string {
 }
 
 // readTensorProto reads the tensor of a .pb file.
-func readTensorProto(ctx context.Context, data []byte) (*tensor.Tensor, error) {
-	_, t, err := onnx.ReadTensorWithin(budget.New(ctx, budget.Limits{}), data)
-	return t, err
+func readTensorProto(ctx context.Context, data []byte) (*nacre.Tensor, error) {
+	_, v, err := nacre.ReadProto(budget.New(ctx, budget.Limits{}), data, nacre.Info{})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*nacre.Tensor), nil
 }

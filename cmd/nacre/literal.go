@@ -179,5 +179,5 @@ func (f *inputFlags) piped(ctx context.Context, v nacre.Info) (*nacre.Tensor, er
 	if err != nil {
 		return nil, fmt.Errorf("standard input is neither .npy nor JSON, and as .pb: %w", err)
 	}
-	return tensorOf(t)
+	return t, nil
 }

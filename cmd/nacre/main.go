@@ -55,6 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return formats.Guard(func() error { return work(cmd, args) })
 		}
 	}
+	addShells(root, args)
 	if len(args) == 0 {
 		root.SetOut(stderr)
 		_ = root.Help()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,7 +317,7 @@ func table(w io.Writer, r *quantize.Report) error {
 		if l.Error > 0 {
 			lost = fmt.Sprintf("%.3f", 100*l.Error)
 		}
-		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%s\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, humanize.IBytes(uint64(l.Bytes)), lost, l.Note)
+		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%s\t%s\t%s\n", cmp.Or(l.Source, l.Name), l.Shape, l.From, l.To, l.Bits, humanize.IBytes(uint64(l.Bytes)), lost, l.Note)
 	}
 	if len(r.Activations) > 0 {
 		printable.Fprintf(t, "\nactivation\tcodes\tleast\tgreatest\tscale\tzero\n")

@@ -11,9 +11,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/budget"
-	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // testSet is a folder of stored inputs and outputs in the form of the official ONNX tests:
@@ -110,7 +108,7 @@ func (t testSet) read(ctx context.Context, kind string, numbers []int, values []
 		if err != nil {
 			return nil, err
 		}
-		x, err := readValue(ctx, data, typeOf(v))
+		_, x, err := nacre.ReadProto(budget.New(ctx, budget.Limits{}), data, v)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -143,20 +141,4 @@ func (t testSet) numbers(kind string) ([]int, error) {
 		return nil, errors.New(t.dir + ": there is no output_0.pb")
 	}
 	return list, nil
-}
-
-// readValue reads a value of type t, or a tensor if t is not known.
-func readValue(ctx context.Context, data []byte, t graph.Type) (nacre.Value, error) {
-	if t.Kind == graph.NoType {
-		t.Kind = graph.TensorType
-	}
-	v, err := onnx.ReadValueWithin(budget.New(ctx, budget.Limits{}), data, t)
-	if err != nil {
-		return nil, err
-	}
-	x, err := v.Runnable()
-	if err != nil {
-		return nil, err
-	}
-	return valueOf(x)
 }

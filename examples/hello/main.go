@@ -1,4 +1,5 @@
-// Command hello runs a model on zeros, with open extents of 1, and prints the beginning of each result.
+// Command hello runs a model on zeros, with open extents of 1, and prints the beginning of each result. It
+// prints these extents, too: a model of sound may need more, such as 512 samples.
 //
 //	hello model.onnx
 package main
@@ -24,12 +25,13 @@ func main() {
 		fmt.Println("input ", in)
 		for _, d := range in.Shape {
 			if d.Symbol != "" {
-				sizes[d.Symbol] = 1
+				sizes[d.Symbol] = 1 // models of sound may need more
 			}
 		}
 	}
 	inputs, err := session.ZeroInputs(sizes)
 	check(err)
+	fmt.Println("zeros with extents", sizes)
 	outputs, err := session.Run(context.Background(), inputs)
 	check(err)
 	for name, t := range outputs {

@@ -26,8 +26,10 @@ func TestMain(m *testing.M) {
 func TestHello(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	digits := filepath.Join(testenv.Root(t), "cmd", "nacre", "demo", "digits.onnx")
+	silero := filepath.Join(testenv.Samples(t, "models", "silero_vad_op18_ifless"), "model.onnx")
 	for file, want := range map[string]string{
 		digits:    "output probabilities float32[1,10] begins with 0.",
+		silero:    "zeros with extents map[batch:1 sequence:1]\n",
 		"missing": "missing: load: no such file",
 	} {
 		child := exec.Command(os.Args[0])

@@ -101,8 +101,8 @@ func (m *matcher) add(w *work, content string, id int32, token AddedToken) {
 }
 
 // find returns the longest token that begins at byte from of a text, and its end. If there is none,
-// end is 0. With plain, special tokens do not count.
-func (m *matcher) find(w *work, text string, from int, plain bool) (id int32, end int) {
+// end is 0. With literal, special tokens do not count.
+func (m *matcher) find(w *work, text string, from int, literal bool) (id int32, end int) {
 	node, i := int32(0), from
 	for ; i < len(text); i++ {
 		next, ok := m.next[uint64(uint32(node))<<8|uint64(text[i])]
@@ -110,7 +110,7 @@ func (m *matcher) find(w *work, text string, from int, plain bool) (id int32, en
 			break
 		}
 		node = next
-		if at, ok := m.ends[node]; ok && !(plain && m.tokens[at].Special) {
+		if at, ok := m.ends[node]; ok && !(literal && m.tokens[at].Special) {
 			id, end = at, i+1
 		}
 	}
@@ -118,9 +118,24 @@ func (m *matcher) find(w *work, text string, from int, plain bool) (id int32, en
 	return id, end
 }
 
+// begun reports whether a token may begin at byte from of a text and go on after its end.
+func (m *matcher) begun(w *work, text string, from int) bool {
+	node, i := int32(0), from
+	for ; i < len(text); i++ {
+		next, ok := m.next[uint64(uint32(node))<<8|uint64(text[i])]
+		if !ok {
+			return false
+		}
+		node = next
+		w.steps(1)
+	}
+	return from < i
+}
+
 // split calls f for the parts of a text that is not empty, with their first byte and their end: for
-// a token with its id, and for the text between tokens with -1. With plain, special tokens are text.
-func (m *matcher) split(w *work, text string, plain bool, f func(from, to int, id int32)) {
+// a token with its id, and for the text between tokens with -1. Literal, unless nil, reports whether
+// a special token that begins at a byte is text.
+func (m *matcher) split(w *work, text string, literal func(at int) bool, f func(from, to int, id int32)) {
 	w.steps(len(text))
 	done := 0
 	spaces := 0 // the end of the last white space looked at
@@ -129,7 +144,7 @@ func (m *matcher) split(w *work, text string, plain bool, f func(from, to int, i
 			at++
 			continue
 		}
-		id, stop := m.find(w, text, at, plain)
+		id, stop := m.find(w, text, at, literal != nil && literal(at))
 		if stop == 0 {
 			at++
 			continue

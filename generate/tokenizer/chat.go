@@ -115,6 +115,12 @@ func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error)
 // steps than the limits allow, the error is ErrLimit.
 func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o ChatOptions) (text string, err error) {
 	defer guard.At("").End(&err)
+	return t.applyChat(ctx, messages, o, nil)
+}
+
+// applyChat is ApplyChatContext. Change, unless nil, changes the texts of messages before the template
+// sees them.
+func (t *Tokenizer) applyChat(ctx context.Context, messages []Message, o ChatOptions, change changer) (text string, err error) {
 	defer caught(&err)
 	if !t.HasChat() {
 		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one, and so may a GGUF file")
@@ -129,7 +135,7 @@ func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o 
 	}
 	check(ctx.Err())
 	w := t.limit.work(ctx, chatRate, size(messages, o))
-	text, err = t.chat.run(w, source, messages, o)
+	text, err = t.chat.run(w, source, messages, o, change)
 	switch {
 	case errors.Is(err, budget.ErrBytes), errors.Is(err, budget.ErrSteps):
 		err = fmt.Errorf("%w: %w", ErrLimit, err)
@@ -159,12 +165,12 @@ func size(messages []Message, o ChatOptions) int {
 }
 
 // run executes a template.
-func (c *Chat) run(w *work, source string, messages []Message, o ChatOptions) (string, error) {
+func (c *Chat) run(w *work, source string, messages []Message, o ChatOptions, change changer) (string, error) {
 	vars := map[string]any{"add_generation_prompt": o.Generate, "tools": nil, "documents": nil}
 	w.hold(messageBytes * len(messages))
 	list := make([]any, len(messages))
 	for i, m := range messages {
-		v, err := m.value(w)
+		v, err := m.value(w, change)
 		if err != nil {
 			return "", fmt.Errorf("message %d: %w", i, err)
 		}
@@ -217,16 +223,25 @@ func fromJSON(w *work, data []byte) (any, error) {
 	return jinja.FromJSON(data)
 }
 
+// A changer changes a text of a message.
+type changer func(w *work, text string) string
+
 // value returns a message as templates read it: its role, its content, and the further fields by
 // their names.
-func (m Message) value(w *work) (any, error) {
-	d := jinja.NewDict()
+func (m Message) value(w *work, change changer) (any, error) {
+	d, content := jinja.NewDict(), m.Content
+	if change != nil {
+		content = change(w, content)
+	}
 	d.Set("role", m.Role)
-	d.Set("content", m.Content)
+	d.Set("content", content)
 	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
 		v, err := fromJSON(w, m.Fields[name])
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", name, err)
+		}
+		if change != nil {
+			v = jinja.Texts(v, func(text string) string { return change(w, text) })
 		}
 		d.Set(name, v)
 	}

@@ -40,6 +40,12 @@
 // bounded here, and agrees with the package transformers on every case of
 // oracles/tokenizers/chats.py.
 //
+// EncodeChat must not take what a message spells for a token of the template, though a template gives
+// one text. A noncharacter after the first character of each special token in a message breaks the
+// token while the template runs; the places of the noncharacters then say which matches are none.
+// Rejected: a template of names in place of the contents, because templates trim contents, cut them and
+// look into them.
+//
 // # GGUF
 //
 // The metadata of a GGUF file names a kind of tokenizer and, for byte pairs, a way to split text.

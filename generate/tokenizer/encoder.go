@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,7 +25,8 @@ type encoder struct {
 	bytes   []int32 // of a word in the table of bytes: the byte that each byte is part of
 	work    *work
 	emit    func(piece)
-	plain   bool // special tokens in the text are text
+	plain   bool    // special tokens in the text are text
+	spelled []int32 // ends of the first characters of special tokens that are text, ascending
 }
 
 // Memory of an id in a growing list, and the most memory that models take for a byte of a word.
@@ -62,7 +64,7 @@ func (e *encoder) encode(w *work, p piece, plain bool) ([]int32, []place) {
 	e.work, e.scratch.work, e.plain = w, w, plain
 	w.hold(4 * (len(p.text)/3 + 8))
 	e.ids = make([]int32, 0, len(p.text)/3+8)
-	e.t.added.raw.split(w, p.text, plain, func(from, to int, id int32) {
+	e.t.added.raw.split(w, p.text, e.literal(p), func(from, to int, id int32) {
 		if part := p.cut(from, to); id >= 0 {
 			e.token(part, id)
 		} else {
@@ -72,6 +74,21 @@ func (e *encoder) encode(w *work, p piece, plain bool) ([]int32, []place) {
 	ids, places := e.ids, e.places
 	e.ids, e.places, e.work, e.scratch.work = nil, nil, nil, nil
 	return ids, places
+}
+
+// literal returns a function that reports whether a special token that begins at a byte of a piece
+// is text. If none is, it returns nil.
+func (e *encoder) literal(p piece) func(at int) bool {
+	switch {
+	case e.plain:
+		return func(int) bool { return true }
+	case len(e.spelled) == 0:
+		return nil
+	}
+	return func(at int) bool {
+		_, found := slices.BinarySearch(e.spelled, p.firstEnd(at))
+		return found
+	}
 }
 
 // token appends the id of an added token.
@@ -103,7 +120,7 @@ func (e *encoder) normalized(p piece) {
 		p = normalized(e.work, n, p)
 		defer e.work.release(len(p.text) + spanBytes*len(p.at))
 	}
-	e.t.added.normal.split(e.work, p.text, e.plain, func(from, to int, id int32) {
+	e.t.added.normal.split(e.work, p.text, e.literal(p), func(from, to int, id int32) {
 		part := p.cut(from, to)
 		switch {
 		case id >= 0:

@@ -94,17 +94,25 @@ func (t *Tokenizer) encode(w *work, text string, special, plain bool) []int32 {
 		w.hold(3 * len(text))
 		text = lossy([]byte(text))
 	}
-	e, _ := t.pool.Get().(*encoder)
-	if e == nil {
-		e = newEncoder(t)
-	}
-	ids, _ := e.encode(w, piece{text: text, first: true}, plain)
+	ids := t.pooled(w, piece{text: text, first: true}, plain, nil)
 	if special {
 		for _, p := range t.post {
 			ids = p.process(w, ids)
 		}
 	}
 	w.countOpen()
+	return ids
+}
+
+// pooled returns the ids of a text by an encoder of the pool.
+func (t *Tokenizer) pooled(w *work, p piece, plain bool, spelled []int32) []int32 {
+	e, _ := t.pool.Get().(*encoder)
+	if e == nil {
+		e = newEncoder(t)
+	}
+	e.spelled = spelled
+	ids, _ := e.encode(w, p, plain)
+	e.spelled = nil
 	t.pool.Put(e)
 	return ids
 }

@@ -113,6 +113,7 @@ type Initializer struct {
 
 // Stored describes how a file stores a constant.
 type Stored struct {
+	Name   string // in the file; empty if it is the constant's
 	DType  string // the element type in the format's terms
 	Offset int64  // of Bytes in the file; negative if they are not contiguous there
 	Bytes  []byte // as stored in the file; nil if equal to the tensor's

@@ -87,12 +87,15 @@ func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 	return row, since, nil
 }
 
+// internal is the domain of operators that passes insert and no file holds.
+const internal = "nacre"
+
 // near returns a list of operators with a similar name, for an error message.
 func (r *Registry) near(n *graph.Node) string {
 	var list []string
 	for _, row := range r.Rows() {
 		a, b := strings.ToLower(row.Name), strings.ToLower(n.Op)
-		if strings.Contains(a, b) || len(a) > 2 && strings.Contains(b, a) {
+		if row.Domain != internal && (strings.Contains(a, b) || len(a) > 2 && strings.Contains(b, a)) {
 			list = append(list, strings.TrimPrefix(key(row.Domain, row.Name), "."))
 		}
 	}

@@ -109,6 +109,7 @@ func (x *exchange) inward(r rule, files []string, folder string) {
 		}
 		for i, name := range files {
 			x.add(name+suffix, list[i])
+			x.to[len(x.to)-1].Stored = &graph.Stored{Name: r.folderName(folder, suffix), DType: list[i].DType().String(), Offset: -1}
 		}
 	}
 }

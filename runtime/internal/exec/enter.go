@@ -43,7 +43,7 @@ func (e *Executor) Stats() Stats {
 // enter waits for a place, and for n bytes of the shared memory. If an operator of another run
 // started this one, enter does not wait, because the other run waits for this one.
 func (r *run) enter(pl *plan.Plan, n int) error {
-	r.tellPlan(pl)
+	r.TellPlan(r.ctx, pl)
 	nested := op.Within(r.ctx)
 	var err error
 	switch {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -8,12 +9,14 @@ import (
 )
 
 // tells reports whether somebody wants to know of events of this level.
-func (r *run) tells(level slog.Level) bool { return r.log != nil && r.log.Enabled(r.ctx, level) }
+func (e *Executor) tells(ctx context.Context, level slog.Level) bool {
+	return e.log != nil && e.log.Enabled(ctx, level)
+}
 
-// tellPlan logs a plan that no executor has logged before, and the nodes in it that an accelerator
-// leaves to the CPU.
-func (r *run) tellPlan(pl *plan.Plan) {
-	if !r.tells(slog.LevelInfo) || pl.Told() {
+// TellPlan logs a plan that no executor has logged before, and the nodes in it that an accelerator
+// leaves to the CPU. Runs log their plans, too.
+func (e *Executor) TellPlan(ctx context.Context, pl *plan.Plan) {
+	if !e.tells(ctx, slog.LevelInfo) || pl.Told() {
 		return
 	}
 	stay, first := map[string]int{}, slog.Attr{}
@@ -25,12 +28,12 @@ func (r *run) tellPlan(pl *plan.Plan) {
 		}
 		stay[step.OpName()]++
 	}
-	if r.tells(slog.LevelDebug) {
-		r.log.LogAttrs(r.ctx, slog.LevelDebug, "plan made", slog.Duration("took", pl.Took()),
+	if e.tells(ctx, slog.LevelDebug) {
+		e.log.LogAttrs(ctx, slog.LevelDebug, "plan made", slog.Duration("took", pl.Took()),
 			slog.Int("steps", len(pl.Steps)), slog.Int("bytes", pl.PeakBytes()))
 	}
 	if count > 0 {
-		r.log.LogAttrs(r.ctx, slog.LevelInfo, "nodes left to the CPU", slog.Int("nodes", count),
+		e.log.LogAttrs(ctx, slog.LevelInfo, "nodes left to the CPU", slog.Int("nodes", count),
 			slog.Int("steps", len(pl.Steps)), slog.Any("ops", stay), first)
 	}
 }
@@ -39,14 +42,14 @@ func (r *run) tellPlan(pl *plan.Plan) {
 func (r *run) tellWait(what string, begin time.Time) {
 	waited := time.Since(begin)
 	r.counts.waited.Add(int64(waited))
-	if r.tells(slog.LevelDebug) {
+	if r.tells(r.ctx, slog.LevelDebug) {
 		r.log.LogAttrs(r.ctx, slog.LevelDebug, "run waited", slog.String("for", what), slog.Duration("waited", waited))
 	}
 }
 
 // tellRefusal logs a run that does not begin.
 func (r *run) tellRefusal(err error) {
-	if r.tells(slog.LevelWarn) {
+	if r.tells(r.ctx, slog.LevelWarn) {
 		r.log.LogAttrs(r.ctx, slog.LevelWarn, "run refused", slog.Any("error", err))
 	}
 }

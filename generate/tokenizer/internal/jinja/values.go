@@ -80,6 +80,27 @@ func (d *Dict) Set(key string, value any) {
 
 func (d *Dict) check() { checkWeight(d.weight) }
 
+// Texts returns a value of FromJSON with each text in it replaced by f. Keys stay.
+func Texts(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case *List:
+		items := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			items[i] = Texts(item, f)
+		}
+		return NewList(items)
+	case *Dict:
+		d := NewDict()
+		for _, key := range v.keys {
+			d.Set(key, Texts(v.fields[key], f))
+		}
+		return d
+	}
+	return v
+}
+
 // A Function is a value that templates call.
 type Function func(args []any) (any, error)
 
