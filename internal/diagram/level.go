@@ -157,7 +157,9 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	if sum.Work > 0 {
 		b.Facts = append(b.Facts, Pair{"multiplications and additions", short(sum.Work)})
 	}
-	b.Facts = append(b.Facts, Pair{"operators", mostly(ops)})
+	often := byCount(ops)
+	b.Lines = slices.Insert(b.Lines, 1, kinds(often))
+	b.Facts = append(b.Facts, Pair{"operators", mostly(often)})
 	for _, e := range inside.Boxes {
 		switch e.Kind {
 		case "in":
@@ -245,22 +247,42 @@ func (l *level) port(name string) Port {
 	return p
 }
 
-// mostly returns the most frequent operators with their counts.
-func mostly(ops map[string]int) string {
-	type row struct {
-		op string
-		n  int
-	}
-	var list []row
+// opCount is the number of nodes of an operator.
+type opCount struct {
+	op string
+	n  int
+}
+
+// byCount returns the operators, the most frequent first.
+func byCount(ops map[string]int) []opCount {
+	var list []opCount
 	for op, n := range ops {
-		list = append(list, row{op, n})
+		list = append(list, opCount{op, n})
 	}
-	slices.SortFunc(list, func(a, b row) int {
+	slices.SortFunc(list, func(a, b opCount) int {
 		if a.n != b.n {
 			return b.n - a.n
 		}
 		return strings.Compare(a.op, b.op)
 	})
+	return list
+}
+
+// kinds returns the names of the most frequent operators.
+func kinds(list []opCount) string {
+	const most = 3
+	var names []string
+	for _, o := range list[:min(len(list), most)] {
+		names = append(names, outline.Shown(o.op, 20))
+	}
+	if len(list) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// mostly returns the most frequent operators with their counts.
+func mostly(list []opCount) string {
 	parts := make([]string, min(len(list), outline.MostShown))
 	for i := range parts {
 		parts[i] = fmt.Sprintf("%s %d", outline.Shown(list[i].op, 40), list[i].n)
