@@ -139,10 +139,10 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	b := &Box{Kind: "group", Title: outline.Shown(g.Name, 60), Times: g.Times, Inside: len(l.drawing.Graphs)}
 	l.drawing.Graphs = append(l.drawing.Graphs, inside)
 	var sum outline.Totals
-	ops := map[string]int{}
+	var ops []string
 	g.Nodes(func(n int) {
 		sum.Add(l.outline.Totals(l.g.Nodes[n]))
-		ops[l.g.Nodes[n].Op]++
+		ops = append(ops, l.g.Nodes[n].Op)
 	})
 	b.Lines = []string{count(inside.Nodes, "node")}
 	if g.Times > 0 {
@@ -253,18 +253,18 @@ type opCount struct {
 	n  int
 }
 
-// byCount returns the operators, the most frequent first.
-func byCount(ops map[string]int) []opCount {
+// byCount counts operators. The most frequent are first. Operators that are as frequent keep the order of ops.
+func byCount(ops []string) []opCount {
 	var list []opCount
-	for op, n := range ops {
-		list = append(list, opCount{op, n})
-	}
-	slices.SortFunc(list, func(a, b opCount) int {
-		if a.n != b.n {
-			return b.n - a.n
+	at := map[string]int{}
+	for _, op := range ops {
+		if _, there := at[op]; !there {
+			at[op] = len(list)
+			list = append(list, opCount{op: op})
 		}
-		return strings.Compare(a.op, b.op)
-	})
+		list[at[op]].n++
+	}
+	slices.SortStableFunc(list, func(a, b opCount) int { return b.n - a.n })
 	return list
 }
 
