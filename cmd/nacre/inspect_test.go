@@ -44,6 +44,31 @@ func TestInspectRequired(t *testing.T) {
 	}
 }
 
+// TestInspectWeightsThatAreInputs counts the inputs with values that would hide the others.
+func TestInspectWeightsThatAreInputs(t *testing.T) {
+	f := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(1)})
+	g := &graph.Graph{Name: "old", Inputs: []*graph.Value{{Name: "x", Type: f}}, Outputs: []*graph.Value{{Name: "y", Type: f}}}
+	last := "x"
+	for i := range mostGiven + 3 {
+		w, out := fmt.Sprint("w", i), fmt.Sprint("v", i)
+		if i == mostGiven+2 {
+			out = "y"
+		}
+		g.Inputs = append(g.Inputs, &graph.Value{Name: w, Type: f})
+		g.Initializers = append(g.Initializers, &graph.Initializer{Name: w, Tensor: tensor.New(tensor.F32, 1)})
+		g.Nodes = append(g.Nodes, &graph.Node{Op: "Add", Version: 14, Inputs: []string{last, w}, Outputs: []string{out}})
+		last = out
+	}
+	path := filepath.Join(t.TempDir(), "old.onnx")
+	if err := formats.Save(path, &graph.Model{Graph: g, IR: 8, Opsets: []graph.Opset{{Version: 14}}}, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	code, text, stderr := call("inspect", path)
+	if code != 0 || strings.Count(text, "\ninput ") != 1+mostGiven+1 || !strings.Contains(text, "3 more have a value in the model") {
+		t.Errorf("%d\n%s\n%s", code, text, stderr)
+	}
+}
+
 // layered saves a model of three equal layers with scopes, a constant within a node, and a weight that
 // no node takes. Axis rows is open.
 func layered(t *testing.T) string {

@@ -36,12 +36,20 @@ func (r *report) text(w io.Writer, values int) error {
 		printable.Fprintf(w, "note      %s\n", line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	given := 0
 	for _, v := range r.Inputs {
-		format := "input\t%s\t%s\n"
-		if !*v.Required {
-			format = "input\t%s\t%s\thas a value in the model\n"
+		switch {
+		case *v.Required:
+			printable.Fprintf(tw, "input\t%s\t%s\n", v.Name, v.Type)
+		case given < mostGiven:
+			printable.Fprintf(tw, "input\t%s\t%s\thas a value in the model\n", v.Name, v.Type)
+			given++
+		default:
+			given++
 		}
-		printable.Fprintf(tw, format, v.Name, v.Type)
+	}
+	if given > mostGiven {
+		printable.Fprintf(tw, "input\t...\t\t%d more have a value in the model; --json lists them\n", given-mostGiven)
 	}
 	for _, v := range r.Outputs {
 		printable.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)
@@ -72,6 +80,9 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	return tw.Flush()
 }
+
+// mostGiven is the most inputs with values in the model that the report has a line for.
+const mostGiven = 8
 
 // first returns the first elements of a tensor, or says that it has no data.
 func (x *reportTensor) first() string {

@@ -207,6 +207,9 @@ func TestGroups(t *testing.T) {
 	if facts := fmt.Sprint(layers.Boxes[0].Facts); !strings.Contains(facts, "{parameters 16}") || !strings.Contains(facts, "MatMul 2") {
 		t.Errorf("the facts of a layer are %s", facts)
 	}
+	if lines := layers.Boxes[0].Lines; len(lines) != 3 || !strings.HasPrefix(lines[1], "MatMul, ") {
+		t.Errorf("the lines of a layer are %q", lines)
+	}
 }
 
 // blocks returns a chain of so many layers of four nodes, of which each gives the next two values.

@@ -139,10 +139,10 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	b := &Box{Kind: "group", Title: outline.Shown(g.Name, 60), Times: g.Times, Inside: len(l.drawing.Graphs)}
 	l.drawing.Graphs = append(l.drawing.Graphs, inside)
 	var sum outline.Totals
-	ops := map[string]int{}
+	var ops []string
 	g.Nodes(func(n int) {
 		sum.Add(l.outline.Totals(l.g.Nodes[n]))
-		ops[l.g.Nodes[n].Op]++
+		ops = append(ops, l.g.Nodes[n].Op)
 	})
 	b.Lines = []string{count(inside.Nodes, "node")}
 	if g.Times > 0 {
@@ -157,7 +157,9 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	if sum.Work > 0 {
 		b.Facts = append(b.Facts, Pair{"multiplications and additions", short(sum.Work)})
 	}
-	b.Facts = append(b.Facts, Pair{"operators", mostly(ops)})
+	often := byCount(ops)
+	b.Lines = slices.Insert(b.Lines, 1, kinds(often))
+	b.Facts = append(b.Facts, Pair{"operators", mostly(often)})
 	for _, e := range inside.Boxes {
 		switch e.Kind {
 		case "in":
@@ -245,22 +247,42 @@ func (l *level) port(name string) Port {
 	return p
 }
 
-// mostly returns the most frequent operators with their counts.
-func mostly(ops map[string]int) string {
-	type row struct {
-		op string
-		n  int
-	}
-	var list []row
-	for op, n := range ops {
-		list = append(list, row{op, n})
-	}
-	slices.SortFunc(list, func(a, b row) int {
-		if a.n != b.n {
-			return b.n - a.n
+// opCount is the number of nodes of an operator.
+type opCount struct {
+	op string
+	n  int
+}
+
+// byCount counts operators. The most frequent are first. Operators that are as frequent keep the order of ops.
+func byCount(ops []string) []opCount {
+	var list []opCount
+	at := map[string]int{}
+	for _, op := range ops {
+		if _, there := at[op]; !there {
+			at[op] = len(list)
+			list = append(list, opCount{op: op})
 		}
-		return strings.Compare(a.op, b.op)
-	})
+		list[at[op]].n++
+	}
+	slices.SortStableFunc(list, func(a, b opCount) int { return b.n - a.n })
+	return list
+}
+
+// kinds returns the names of the most frequent operators.
+func kinds(list []opCount) string {
+	const most = 3
+	var names []string
+	for _, o := range list[:min(len(list), most)] {
+		names = append(names, outline.Shown(o.op, 20))
+	}
+	if len(list) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// mostly returns the most frequent operators with their counts.
+func mostly(list []opCount) string {
 	parts := make([]string, min(len(list), outline.MostShown))
 	for i := range parts {
 		parts[i] = fmt.Sprintf("%s %d", outline.Shown(list[i].op, 40), list[i].n)

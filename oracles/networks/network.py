@@ -20,7 +20,7 @@ class Network:
     feeds: Callable  # (rng): a generator of inputs by name; it is sent ONNX Runtime's outputs by name
     tolerance: dict  # what data.json says: rtol and atol, or threshold; empty for the tolerance of the command
     why: str  # of a tolerance
-    family: str  # of made networks: those with the same share a row
+    family: str  # of made networks: what those with the same have in common
     margin: float  # of a threshold: how far from it a score must be for its set to count
     reference: Callable  # of a threshold: (path, to) writes a network that must decide alike; None for none
 

@@ -30,7 +30,7 @@ def row(network, folder, outcome):
     source = network.source.split(":")[0]
     cells = [
         network.name,
-        network.what,
+        f"{network.family}: {network.what}" if network.family else network.what,
         source,
         opset,
         f"{size / 1e6:.1f}",
@@ -41,25 +41,11 @@ def row(network, folder, outcome):
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def families(networks, folder, outcomes):
-    """A row for each family: its networks, the largest error, and how far ONNX Runtime moves at most."""
-    text = "\n| made | networks | from | verdict | error | ORT moves |\n|---|---|---|---|---|---|\n"
-    for family in dict.fromkeys(n.family for n in networks):
-        members = [n for n in networks if n.family == family]
-        moves = []
-        for n in members:
-            with open(os.path.join(folder, n.name, "about.json")) as f:
-                moves.append(json.load(f)["ort_moves"])
-        passed = [outcomes[n.name]["passed"] for n in members]
-        verdict = f"{sum(passed)} agree" + f", **{len(passed) - sum(passed)} differ**" * (not all(passed))
-        loose = {f"{n.name} atol {n.tolerance['atol']:g}: {n.why}" for n in members if n.tolerance}
-        if len(loose) == len(members) > 1:
-            loose = {f"atol {members[0].tolerance['atol']:g}: {members[0].why}"}
-        verdict += f" ({'; '.join(sorted(loose))})" * bool(loose)
-        names = ", ".join(f"{n.name} ({n.what})" for n in members)
-        error = max(outcomes[n.name]["error"] for n in members)
-        sources = ", ".join(dict.fromkeys(n.source for n in members))
-        text += f"| {family} | {names} | {sources} | {verdict} | {shown(error)} | {shown(max(moves))} |\n"
+def table(title, networks, folder, outcomes):
+    """A row for each network, sorted by name."""
+    text = f"\n| {title} | what | from | opset | MB | verdict | error | ORT moves |\n|---|---|---|---|---|---|---|---|\n"
+    for n in sorted(networks, key=lambda n: n.name):
+        text += row(n, os.path.join(folder, n.name), outcomes[n.name]) + "\n"
     return text
 
 
@@ -67,12 +53,8 @@ def markdown(folder, outcomes):
     with open(outcomes) as f:
         outcomes = {c["name"]: c for c in json.load(f)["cases"]}
     there = [n for n in TABLE.values() if n.name in outcomes]
-    text, trained, made = "", [n for n in there if n.group == "trained"], [n for n in there if n.group == "made"]
-    if trained:
-        rows = [row(n, os.path.join(folder, n.name), outcomes[n.name]) for n in trained]
-        text += "\n| trained | what | from | opset | MB | verdict | error | ORT moves |\n|---|---|---|---|---|---|---|---|\n"
-        text += "\n".join(rows) + "\n"
-    return text + families(made, folder, outcomes) if made else text
+    groups = {g: [n for n in there if n.group == g] for g in ("trained", "made")}
+    return "".join(table(g, members, folder, outcomes) for g, members in groups.items() if members)
 
 
 def insert(path, text):
