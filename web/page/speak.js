@@ -73,6 +73,7 @@ export function begin(refresh) {
     job.stop();
     player.stop();
     $("hush").disabled = true;
+    if (!loaded) $("voice-fact").textContent = "No voice yet.";
   });
   addEventListener("keydown", (e) => {
     if (e.key === "Escape" && !$("hush").disabled) $("hush").click();

@@ -55,7 +55,7 @@ export class Job {
 
   progress({ stage, file, done, total }) {
     if (stage === "load") {
-      this.show(total ? `${file}: ${bytes(done)} of ${bytes(total)}` : `${file}: ${bytes(done)}`, total ? done / total : undefined);
+      this.show(`${file.split("/").pop()}: ${bytes(done)}${total ? ` of ${bytes(total)}` : ""}`, total ? done / total : undefined);
     } else if (stage === "run") {
       this.show(`Run ${done} of at most ${total}`, done / total);
     } else {
