@@ -117,6 +117,32 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// TestOneVoice offers a folder that is a voice itself.
+func TestOneVoice(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "one voice")
+	for _, name := range []string{"onnx/speech_encoder.onnx", "onnx/speech_encoder.onnx_data", "tokenizer.json"} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("file"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	w := httptest.NewRecorder()
+	web.Handler(fstest.MapFS{}, root).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/served.json", nil))
+	const want = `{"voices":[{"name":"one voice","url":"served/","bytes":12,` +
+		`"files":["onnx/speech_encoder.onnx","onnx/speech_encoder.onnx_data","tokenizer.json"]}],"models":[]}`
+	if got := strings.TrimSpace(w.Body.String()); got != want {
+		t.Errorf("the page is offered %s, want %s", got, want)
+	}
+}
+
 // TestTags asks again for a file that has not changed, in both forms, and for one that has.
 func TestTags(t *testing.T) {
 	files := fstest.MapFS{"a.js": {Data: []byte("plain")}, "a.js.gz": {Data: packed(t, "plain")}}
