@@ -229,9 +229,9 @@ func TestFolderTab(t *testing.T) {
 	b.click("say")
 	b.wait(`document.querySelector("#spoken").textContent === "Again." && document.querySelector("#speak-work").hidden`)
 
-	// A folder is dropped, and then the sound.
+	// A folder with the voice is dropped, and then the sound.
 	b.open(s.URL + "/?dropped")
-	b.drop("speak", folder)
+	b.drop("speak", filepath.Dir(folder))
 	b.wait(problem + `.includes("no reference")`)
 	b.drop("speak", sound)
 	b.wait(ready)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -77,6 +79,22 @@ func (f folder) Stat(name string) (fs.FileInfo, error) {
 		}
 	}
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+}
+
+// folders returns the paths of all folders that are not hidden, the nearest to the top first.
+func (f folder) folders() []string {
+	known := map[string]bool{}
+	for file := range f.files {
+		for name := path.Dir(file); name != "." && !known[name]; name = path.Dir(name) {
+			known[name] = true
+		}
+	}
+	list := slices.Collect(maps.Keys(known))
+	list = slices.DeleteFunc(list, func(name string) bool { return strings.Contains("/"+name, "/.") })
+	slices.SortFunc(list, func(a, b string) int {
+		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
+	})
+	return list
 }
 
 // entry describes a file or a folder.

@@ -38,8 +38,7 @@ func openVoice(r *request) (map[string]any, []any, error) {
 		return nil, nil, err
 	}
 	start := time.Now()
-	name := voiceIn(files)
-	beside := r.folder(files)
+	beside, name := r.voiceIn(files)
 	o := speech.Options{Session: nacre.Options{Threads: 1}, Precision: text(r.Get("precision"), "")}
 	v, err := speech.OpenFS(beside, name, o)
 	like := ""
@@ -64,9 +63,10 @@ func openVoice(r *request) (map[string]any, []any, error) {
 	}, nil, nil
 }
 
-// voiceIn returns the path of the voice among files: a model of Piper, the only file, or the folder
-// that all files are in. Files without a folder get one.
-func voiceIn(files []*file) string {
+// voiceIn returns the files as a file system, and the path of the voice in it: a model of Piper, the
+// only file, or the folder nearest to the top that has the files of a voice. Files without a folder
+// get one.
+func (r *request) voiceIn(files []*file) (folder, string) {
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = f.name
@@ -74,11 +74,11 @@ func voiceIn(files []*file) string {
 	slices.Sort(names)
 	for _, name := range names {
 		if _, found := slices.BinarySearch(names, name+".json"); found && path.Ext(name) == ".onnx" {
-			return name
+			return r.folder(files), name
 		}
 	}
 	if len(names) == 1 {
-		return names[0]
+		return r.folder(files), names[0]
 	}
 	top, _, _ := strings.Cut(names[0], "/")
 	if slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, top+"/") }) {
@@ -87,7 +87,12 @@ func voiceIn(files []*file) string {
 			f.name = path.Join(top, f.name)
 		}
 	}
-	return top
+	beside := r.folder(files)
+	voices := slices.DeleteFunc(beside.folders(), func(name string) bool { return speech.KindFS(beside, name) == "" })
+	if len(voices) == 0 {
+		return beside, top
+	}
+	return beside, voices[0]
 }
 
 // reference returns the sound that a voice is to speak like, and the name of its file: the one of
