@@ -45,8 +45,8 @@ func opening(ctx context.Context, file string) (*budget.Budget, error) {
 }
 
 // OpenFS is Open of a file, or of a folder of safetensors files, in a file system.
-// Files of the operating system (os.DirFS, os.Root.FS) are mapped and must not change
-// until Close; other files are read into memory. The file system decides which links it
+// Files of the operating system (os.DirFS, os.Root.FS) are mapped, and the model keeps the
+// bytes of Files; both must not change until Close. Other files are read into memory. The file system decides which links it
 // follows: os.Root.FS refuses links that lead out of its folder.
 func OpenFS(fsys fs.FS, path string) (*Model, error) {
 	return OpenFSContext(context.Background(), fsys, path)
@@ -138,7 +138,8 @@ func loaded(m *graph.Model, err error) (*Model, error) {
 	return newModel(m), nil
 }
 
-// Files is a file system of files in memory, by their slash-separated paths.
+// Files is a file system of files in memory, by their slash-separated paths. Models keep the
+// bytes of the files that they open, which must not change until Close.
 type Files map[string][]byte
 
 // Open opens a file. Folders cannot be opened.
@@ -150,14 +151,18 @@ func (f Files) Open(name string) (fs.File, error) {
 	case !ok:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return &memoryFile{bytes.NewReader(data), name[strings.LastIndex(name, "/")+1:]}, nil
+	return &memoryFile{bytes.NewReader(data), name[strings.LastIndex(name, "/")+1:], data}, nil
 }
 
 // memoryFile is an open file of Files, and its own fs.FileInfo.
 type memoryFile struct {
 	*bytes.Reader
 	name string
+	data []byte
 }
+
+// Contents lends the bytes to readers of formats.
+func (f *memoryFile) Contents() ([]byte, error) { return f.data, nil }
 
 func (f *memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
 func (f *memoryFile) Close() error               { return nil }

@@ -110,7 +110,7 @@ internal/invent          : . internal/pieces packed runtime/graph
 internal/outline         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
 internal/diagram         : internal/outline runtime/graph runtime/tensor
 internal/diagram/page    : internal/diagram
-web                      :
+web                      : speech
 web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : . generate/tokenizer internal/beneath internal/guard
 speech                   : . generate generate/tokenizer internal/beneath internal/guard npy packed runtime/graph speech/phonemes

@@ -20,7 +20,7 @@ const (
 
 // reference checks the sound of a person to speak like, and returns it at the rate of the voice.
 func reference(s Sound) (Sound, error) {
-	const wanted = "; a voice of Chatterbox speaks like the person in a recording of 5 to 20 seconds, option Reference"
+	const wanted = "; a voice of Chatterbox speaks like the person in a recording of 5 to 20 seconds"
 	if len(s.Samples) == 0 {
 		return Sound{}, errorf(ErrSound, "there is no reference%s", wanted)
 	}

@@ -65,6 +65,24 @@ func OpenFS(fsys fs.FS, name string, o Options) (_ *Voice, err error) {
 	return open(f, name, &o)
 }
 
+// KindFS returns the kind of the voice that a file or a folder of a file system is, such as "piper".
+// It looks at the names of files alone, so a voice may lack files that Open needs. It returns "" for
+// what is no voice.
+func KindFS(fsys fs.FS, name string) string {
+	if fsys == nil {
+		return ""
+	}
+	f, err := within(fsys, name)
+	if err != nil {
+		return ""
+	}
+	k, err := kindOf(f)
+	if err != nil {
+		return ""
+	}
+	return k.name
+}
+
 func open(f files, name string, o *Options) (*Voice, error) {
 	k, err := kindOf(f)
 	if err != nil {

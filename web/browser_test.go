@@ -22,7 +22,8 @@ type site struct {
 	*httptest.Server
 	models  map[string][]byte
 	fetched atomic.Int64
-	worker  string // put before the worker
+	worker  string       // put before the worker
+	page    http.Handler // of the other files
 }
 
 // openSite serves the page that scripts/web.sh made.
@@ -32,8 +33,7 @@ func openSite(t *testing.T) *site {
 	if _, err := os.Stat(filepath.Join(folder, "nacre.wasm")); err != nil {
 		testenv.Skip(t, err, " (scripts/web.sh makes the page)")
 	}
-	s := &site{models: map[string][]byte{}}
-	page := web.Handler(os.DirFS(folder), nil)
+	s := &site{models: map[string][]byte{}, page: web.Handler(os.DirFS(folder), nil)}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/models/")
 		switch data, ok := s.models[name]; {
@@ -58,7 +58,7 @@ func openSite(t *testing.T) *site {
 			w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
 			_, _ = fmt.Fprint(w, s.worker, string(script))
 		default:
-			page.ServeHTTP(w, r)
+			s.page.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(s.Close)

@@ -60,7 +60,7 @@ export interface ModelInfo {
 }
 
 export class NacreError extends Error {
-  kind: "stopped" | "network" | "memory" | "format" | "unsupported" | "input" | "audio" | "other";
+  kind: "stopped" | "network" | "memory" | "format" | "unsupported" | "input" | "sound" | "audio" | "other";
 }
 
 export class Engine {
@@ -112,15 +112,29 @@ export class Stream {
   free(): Promise<void>;
 }
 
-/** Opens a voice: of Piper, VOICE.onnx and VOICE.onnx.json. Of one URL, the second is found beside it. */
-export function voice(source: Source | Source[], options?: LoadOptions): Promise<Voice>;
+export interface VoiceOptions extends LoadOptions {
+  /** The person that a voice of Chatterbox speaks like: WAV, FLAC or MP3. Left out, the first such file in its folder. */
+  reference?: Source;
+  /** The graphs of Chatterbox. Left out, the fastest that are there. */
+  precision?: "fp32" | "fp16" | "quantized" | "q4" | "q4f16";
+}
+/**
+ * Opens a voice: of Piper, VOICE.onnx and VOICE.onnx.json, else the files of a folder, with their paths as names. Files that
+ * the voice does not need are not read. Of a URL that ends in .onnx, the JSON is found beside it; another URL is a folder.
+ */
+export function voice(source: Source | Source[], options?: VoiceOptions): Promise<Voice>;
+/** The files of a folder of a server that lists it by links, or of a model of Hugging Face. */
+export function folder(url: string, signal?: AbortSignal): Promise<NamedSource[]>;
 
 export interface Sentence {
   /** From -1 to 1. */
   samples: Float32Array;
   rate: number; text: string; from: number; to: number; index: number; count: number;
   unspoken: string[]; seconds: number; ms: number;
+  /** Of Chatterbox; else 0. */
+  tokensPerSecond: number;
 }
+export interface Spoken { seconds: number; ms: number; tokens: number; tokensPerSecond: number }
 export interface SpeakOptions {
   onSentence?: (s: Sentence) => void;
   onProgress?: (p: Progress) => void;
@@ -128,14 +142,17 @@ export interface SpeakOptions {
   speed?: number; speaker?: string; seed?: number; noise?: number; noiseW?: number;
 }
 export class Voice {
+  readonly name: string;
   readonly rate: number;
   readonly kind: string;
   readonly language: string;
   readonly speakers: string[];
+  /** The file with the reference; empty if the voice has none. */
+  readonly reference: string;
   readonly bytes: number;
   readonly cached: boolean;
   readonly lost: string;
-  speak(text: string, options?: SpeakOptions): Promise<{ seconds: number; ms: number }>;
+  speak(text: string, options?: SpeakOptions): Promise<Spoken>;
   free(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@
 //   const { outputs } = await session.run({ x: { dims: [1, 3], data: new Float32Array([1, 2, 3]) } });
 
 // NacreError is an error of the worker. Its kind tells what went wrong: "stopped", "network",
-// "memory", "format", "unsupported", "input", "audio" or "other".
+// "memory", "format", "unsupported", "input", "sound", "audio" or "other".
 export class NacreError extends Error {
   constructor(message, kind = "other") {
     super(message);
@@ -82,7 +82,7 @@ function filesOf(source) {
       const url = new URL(s, document.baseURI).href;
       return { name: decodeURIComponent(new URL(url).pathname.split("/").pop()) || url, url };
     }
-    if (s instanceof Blob) return { name: s.name ?? "model.onnx", blob: s };
+    if (s instanceof Blob) return { name: s.webkitRelativePath || s.name || "model.onnx", blob: s };
     if (s instanceof ArrayBuffer) return { name: "model.onnx", bytes: new Uint8Array(s) };
     if (ArrayBuffer.isView(s)) return { name: "model.onnx", bytes: new Uint8Array(s.buffer, s.byteOffset, s.byteLength) };
     return s;
@@ -155,16 +155,50 @@ export class Stream {
   }
 }
 
-// voice opens a voice: of Piper, the files VOICE.onnx and VOICE.onnx.json. Of a URL, the second is
-// found beside the first.
-export async function voice(source, options = {}) {
+// folder returns the files of a folder of a server, by the links of the page that the server shows for
+// it and for the folders in it. The files of a model of Hugging Face are listed by its service.
+export async function folder(address, signal) {
+  const get = async (url) => {
+    const response = await fetch(url, { signal }).catch((e) => {
+      throw new NacreError(`${url} cannot be reached (${e.message}). Check the address; its server must allow pages of others to ` +
+        "read it (CORS).", signal?.aborted ? "stopped" : "network");
+    });
+    if (!response.ok) throw new NacreError(`${url}: the server answers ${response.status} ${response.statusText}`, "network");
+    return response;
+  };
+  const [, id, branch = "main"] = /^https:\/\/huggingface\.co\/([^/]+\/[^/]+)(?:\/tree\/([^/]+))?\/?$/.exec(address) ?? [];
+  if (id) {
+    const { siblings } = await (await get(`https://huggingface.co/api/models/${id}/revision/${branch}`)).json();
+    return siblings.map(({ rfilename: name }) => ({
+      name: `${id.split("/")[1]}/${name}`, url: `https://huggingface.co/${id}/resolve/${branch}/${name}`,
+    }));
+  }
+  const top = new URL(address.replace(/\/?$/, "/"), document.baseURI), files = new Map(), most = 50;
+  const base = decodeURIComponent(top.pathname.split("/").at(-2)) || top.host, pages = [top.href];
+  for (const page of pages) {
+    const { links } = new DOMParser().parseFromString(await (await get(page)).text(), "text/html");
+    for (const link of links) {
+      const to = new URL(link.getAttribute("href"), page).href.replace(/[?#].*/, "");
+      if (!to.startsWith(page) || to === page) continue;
+      if (!to.endsWith("/")) files.set(to, { name: `${base}/${decodeURIComponent(to.slice(top.href.length))}`, url: to });
+      else if (pages.length < most && !pages.includes(to)) pages.push(to);
+    }
+  }
+  if (!files.size) throw new NacreError(`${top.href}: the server lists no files of this folder. Save it, and choose it here.`, "network");
+  return [...files.values()];
+}
+
+// voice opens a voice: of Piper, the files VOICE.onnx and VOICE.onnx.json, else the files of a folder. Of a
+// URL that ends in .onnx, the second is found beside it; another URL is a folder.
+export async function voice(source, { reference, ...options } = {}) {
   let list = filesOf(source);
   if (list.length === 1 && list[0].url) {
     const json = new URL(list[0].url);
     json.pathname += ".json";
-    list = [list[0], { name: list[0].name + ".json", url: json.href }];
+    list = json.pathname.endsWith(".onnx.json") ? [list[0], { name: list[0].name + ".json", url: json.href }]
+      : await folder(list[0].url, options.signal);
   }
-  const [e, result] = await open("voice", list, options);
+  const [e, result] = await open("voice", list, { ...options, reference: reference && filesOf(reference)[0] });
   return new Voice(e, result);
 }
 
@@ -175,7 +209,7 @@ export class Voice {
   }
 
   // speak computes the sound of a text. onSentence gets each sentence when it is there:
-  // {samples, rate, text, from, to, index, count, unspoken, seconds, ms}.
+  // {samples, rate, text, from, to, index, count, unspoken, seconds, ms, tokensPerSecond}.
   speak(text, { onSentence, onProgress, signal, speed, speaker, seed, noise, noiseW } = {}) {
     const onEvent = (event) => (event.stage === "sentence" ? onSentence?.(event) : onProgress?.(event));
     return this.engine.call("speak", { object: this.object, text, speed, speaker, seed, noise, noiseW }, { signal, onEvent });

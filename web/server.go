@@ -11,7 +11,11 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/nacre-ml/nacre/speech"
 )
 
 // types lists the MIME types of files by extension. Other files are bytes.
@@ -153,11 +157,12 @@ type served struct {
 	Models []entry `json:"models"`
 }
 
-// entry is a voice or a model of a server.
+// entry is a voice or a model of a server: a file, or a folder.
 type entry struct {
-	Name  string `json:"name"`
-	URL   string `json:"url"`
-	Bytes int64  `json:"bytes"`
+	Name  string   `json:"name"`
+	URL   string   `json:"url"`
+	Bytes int64    `json:"bytes"`
+	Files []string `json:"files,omitempty"` // of a folder, beneath URL
 }
 
 // servedBy lists the voices and the models of a folder.
@@ -166,33 +171,71 @@ func servedBy(root *os.Root) (s served) {
 	if root == nil {
 		return s
 	}
+	folders := map[string]int{} // places in s.Voices
 	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return nil // a folder that cannot be read offers nothing
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case !offers(name):
+		case d.IsDir():
 			return nil
 		}
 		info, err := d.Info()
-		if err != nil || !info.Mode().IsRegular() || path.Ext(name) == ".json" {
+		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}
-		e := entry{strings.TrimSuffix(name, path.Ext(name)), "served/" + (&url.URL{Path: name}).EscapedPath(), info.Size()}
-		if _, err := root.Stat(name + ".json"); err == nil {
-			s.Voices = append(s.Voices, e)
-		} else {
-			s.Models = append(s.Models, e)
+		at := "served/" + (&url.URL{Path: name}).EscapedPath()
+		switch folder := voiceFolder(root, name); {
+		case folder != "":
+			i, known := folders[folder]
+			if !known {
+				i = len(s.Voices)
+				folders[folder] = i
+				e := entry{Name: folder, URL: "served/" + (&url.URL{Path: folder}).EscapedPath() + "/"}
+				if folder == "." {
+					e.Name, e.URL = filepath.Base(root.Name()), "served/"
+				}
+				s.Voices = append(s.Voices, e)
+			}
+			s.Voices[i].Bytes += info.Size()
+			s.Voices[i].Files = append(s.Voices[i].Files, strings.TrimPrefix(name, folder+"/"))
+		case path.Ext(name) != ".onnx":
+		default:
+			list := &s.Models
+			if _, err := root.Stat(name + ".json"); err == nil {
+				list = &s.Voices
+			}
+			*list = append(*list, entry{Name: strings.TrimSuffix(name, ".onnx"), URL: at, Bytes: info.Size()})
 		}
 		return nil
 	})
 	return s
 }
 
-// offers reports whether files of this name are offered.
-func offers(name string) bool {
-	return path.Ext(strings.TrimSuffix(name, ".json")) == ".onnx"
+// offers reports whether a file is offered: a model, a voice of one file with its JSON, or a file of
+// a voice's folder.
+func offers(root *os.Root, name string) bool {
+	return path.Ext(strings.TrimSuffix(name, ".json")) == ".onnx" || voiceFolder(root, name) != ""
+}
+
+// ofVoices lists the extensions of files in folders of voices.
+var ofVoices = []string{".json", ".onnx", ".npz", ".bin", ".wav", ".flac", ".mp3"}
+
+// voiceFolder returns the folder of the voice that a file belongs to: its own, or the one above the
+// folders onnx and voices. It returns "" if there is none.
+func voiceFolder(root *os.Root, name string) string {
+	if !slices.Contains(ofVoices, path.Ext(name)) && !strings.Contains(path.Base(name), ".onnx_data") {
+		return ""
+	}
+	folder := path.Dir(name)
+	if base := path.Base(folder); base == "onnx" || base == "voices" {
+		folder = path.Dir(folder)
+	}
+	if speech.KindFS(root.FS(), folder) == "" {
+		return ""
+	}
+	return folder
 }
 
 // offered serves voices and models of a folder.
@@ -202,7 +245,7 @@ type offered struct{ root *os.Root }
 func (o offered) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := openFile(o.root.FS(), r.URL.Path)
 	defer f.close()
-	if f == nil || !offers(r.URL.Path) {
+	if f == nil || !offers(o.root, r.URL.Path) {
 		http.NotFound(w, r)
 		return
 	}

@@ -33,7 +33,8 @@ func packed(t *testing.T, text string) []byte {
 func TestHandler(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"joe.onnx": "voice", "joe.onnx.json": "{}", "more/net.onnx": "model", "secret.txt": "no", ".hidden/x.onnx": "no", "lonely.json": "{}",
+		"joe.onnx": "voice", "joe.onnx.json": "{}", "more/net.onnx": "model", "two/vocab.json": "{}", "two/net.onnx": "k",
+		"two/voices/a.bin": "style", "two/notes.txt": "no", "two/more/x.json": "no", "secret.txt": "no", ".hidden/x.onnx": "no", "lonely.json": "{}",
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -74,11 +75,17 @@ func TestHandler(t *testing.T) {
 		{"GET", "/served/joe.onnx", "gzip", 200, "application/octet-stream", "", "voice"},
 		{"GET", "/served/more/net.onnx", "", 200, "application/octet-stream", "", "model"},
 		{"GET", "/served/joe.onnx.json", "", 200, "application/json", "", "{}"},
+		{"GET", "/served/two/net.onnx", "", 200, "application/octet-stream", "", "k"},
+		{"GET", "/served/two/vocab.json", "", 200, "application/json", "", "{}"},
+		{"GET", "/served/two/voices/a.bin", "", 200, "application/octet-stream", "", "style"},
+		{"GET", "/served/two/notes.txt", "", 404, "", "", ""},
+		{"GET", "/served/two/more/x.json", "", 404, "", "", ""},
 		{"GET", "/served/secret.txt", "", 404, "", "", ""},
 		{"GET", "/served/lonely.json", "", 404, "", "", ""},
 		{"GET", "/served/more", "", 404, "", "", ""},
 		{"GET", "/served/../server.go", "", 404, "", "", ""},
-		{"GET", "/served.json", "", 200, "application/json", "", `{"voices":[{"name":"joe","url":"served/joe.onnx","bytes":5}],` +
+		{"GET", "/served.json", "", 200, "application/json", "", `{"voices":[{"name":"joe","url":"served/joe.onnx","bytes":5},` +
+			`{"name":"two","url":"served/two/","bytes":8,"files":["net.onnx","vocab.json","voices/a.bin"]}],` +
 			`"models":[{"name":"more/net","url":"served/more/net.onnx","bytes":5}]}` + "\n"},
 	} {
 		r := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
@@ -107,6 +114,32 @@ func TestHandler(t *testing.T) {
 			h.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s %s: %q (%v), headers %v", c.method, c.path, text, err, h)
 		}
+	}
+}
+
+// TestOneVoice offers a folder that is a voice itself.
+func TestOneVoice(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "one voice")
+	for _, name := range []string{"onnx/speech_encoder.onnx", "onnx/speech_encoder.onnx_data", "tokenizer.json"} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("file"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	w := httptest.NewRecorder()
+	web.Handler(fstest.MapFS{}, root).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/served.json", nil))
+	const want = `{"voices":[{"name":"one voice","url":"served/","bytes":12,` +
+		`"files":["onnx/speech_encoder.onnx","onnx/speech_encoder.onnx_data","tokenizer.json"]}],"models":[]}`
+	if got := strings.TrimSpace(w.Body.String()); got != want {
+		t.Errorf("the page is offered %s, want %s", got, want)
 	}
 }
 

@@ -27,7 +27,8 @@ func TestSpeak(t *testing.T) {
 		}
 		s.models[name] = data
 	}
-	want := spokenHere(t, filepath.Join(folder, "tiny.onnx"))
+	want := spokenHere(t, filepath.Join(folder, "tiny.onnx"), spokenText, speech.Options{Phonemes: phonemes.English()},
+		speech.SpeakOptions{Noise: new(float64), NoiseW: new(float64)})
 	b.open(s.URL)
 	var got struct {
 		Sentences []struct {
@@ -65,15 +66,15 @@ func TestSpeak(t *testing.T) {
 	}
 }
 
-// spokenHere speaks natively, with the phonemes that pages have.
-func spokenHere(t *testing.T, voice string) (list []speech.Sentence) {
+// spokenHere speaks natively.
+func spokenHere(t *testing.T, voice, text string, o speech.Options, how speech.SpeakOptions) (list []speech.Sentence) {
 	t.Helper()
-	v, err := speech.Open(voice, speech.Options{Phonemes: phonemes.English()})
+	v, err := speech.Open(voice, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	for sentence, err := range v.Speak(context.Background(), spokenText, speech.SpeakOptions{Noise: new(float64), NoiseW: new(float64)}) {
+	for sentence, err := range v.Speak(context.Background(), text, how) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,6 +187,17 @@ func (b *browser) write(id, text string) {
 	b.post(b.element(id)+"/value", map[string]any{"text": text}, nil)
 }
 
+// drop drops a file or a folder on the element with an id.
+func (b *browser) drop(id, path string) {
+	b.t.Helper()
+	var at struct{ X, Y float64 }
+	b.eval(`const { x, y } = document.getElementById("`+id+`").getBoundingClientRect(); return { X: x + 8, Y: y + 8 };`, &at)
+	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
+		b.devtools("Input.dispatchDragEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "data": map[string]any{
+			"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}, nil)
+	}
+}
+
 // devtools sends a command of Chromium's own protocol.
 func (b *browser) devtools(command string, parameters map[string]any, value any) {
 	b.t.Helper()

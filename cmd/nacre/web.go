@@ -30,7 +30,8 @@ A command that make build made carries the page. Another one takes the folder of
 scripts/web.sh: nacre web build/web.
 
 With --voices the page offers what a folder holds: voices of Piper, each a file
-VOICE.onnx with VOICE.onnx.json, and other models.
+VOICE.onnx with VOICE.onnx.json, folders of Chatterbox turbo and Kokoro, and
+other models.
 
 SIGINT and SIGTERM end the command, after answers that are under way.`,
 		Example: `nacre web

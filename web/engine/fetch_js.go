@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"syscall/js"
 	"time"
@@ -50,6 +51,7 @@ func await(promise js.Value) (js.Value, error) {
 type file struct {
 	name   string
 	value  js.Value
+	data   []byte // nil before the file is read
 	loaded loaded
 }
 
@@ -67,22 +69,14 @@ func (r *request) files() ([]*file, error) {
 	}
 	files := make([]*file, list.Length())
 	for i := range files {
-		v := list.Index(i)
-		files[i] = &file{name: text(v.Get("name"), "model.onnx"), value: v}
+		files[i] = newFile(list.Index(i), "model.onnx")
 	}
 	return files, nil
 }
 
-// read returns the contents of files, and their bytes in all.
-func (r *request) read(files []*file) (contents nacre.Files, total int, err error) {
-	contents = nacre.Files{}
-	for _, f := range files {
-		if contents[f.name], err = f.read(r); err != nil {
-			return nil, 0, err
-		}
-		total += len(contents[f.name])
-	}
-	return contents, total, nil
+// newFile returns a file of a message. Otherwise is its name if it has none.
+func newFile(v js.Value, otherwise string) *file {
+	return &file{name: text(v.Get("name"), otherwise), value: v}
 }
 
 // read returns the bytes of a file. Progress goes to the page.
@@ -109,6 +103,9 @@ func (f *file) read(r *request) ([]byte, error) {
 
 // allocate returns n bytes, or an error if that many are not left.
 func allocate(name string, n int) ([]byte, error) {
+	if n > bindings.Room() {
+		runtime.GC()
+	}
 	if left := bindings.Room(); n > left {
 		return nil, fmt.Errorf("%w: %s has %d MB, and a page has %d MB left", nacre.ErrMemory, name, n>>20, left>>20)
 	}

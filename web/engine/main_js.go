@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/speech"
 )
 
 // request is a message to the program.
@@ -131,7 +132,7 @@ var kinds = []struct {
 }{
 	{context.Canceled, "stopped"}, {errNetwork, "network"}, {nacre.ErrMemory, "memory"}, {nacre.ErrFormat, "format"},
 	{nacre.ErrUnsupported, "unsupported"}, {nacre.ErrMissingInput, "input"}, {nacre.ErrUnknownInput, "input"},
-	{nacre.ErrShape, "input"},
+	{nacre.ErrShape, "input"}, {speech.ErrSound, "sound"},
 }
 
 func (r *request) fail(err error) {

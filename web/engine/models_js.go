@@ -45,13 +45,12 @@ func openModel(r *request) (map[string]any, []any, error) {
 		return nil, nil, err
 	}
 	start := time.Now()
-	beside, total, err := r.read(files)
-	if err != nil {
+	beside, first := r.folder(files), files[0]
+	if first.data, err = first.read(r); err != nil {
 		return nil, nil, err
 	}
-	first := files[0]
 	r.event(map[string]any{"stage": "read"})
-	m, err := nacre.DecodeContext(r, first.name, beside[first.name], beside)
+	m, err := nacre.DecodeContext(r, first.name, first.data, beside)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,9 +60,10 @@ func openModel(r *request) (map[string]any, []any, error) {
 			return nil, nil, errors.Join(err, m.Close())
 		}
 	}
+	total, cached, lost := beside.total()
 	return map[string]any{
-		"object": r.s.keep(own), "bytes": total, "ms": milliseconds(time.Since(start)), "cached": first.loaded.cached,
-		"lost": first.loaded.lost, "info": own.described(),
+		"object": r.s.keep(own), "bytes": total, "ms": milliseconds(time.Since(start)), "cached": cached, "lost": lost,
+		"info": own.described(),
 	}, nil, nil
 }
 

@@ -1,7 +1,7 @@
 // The tab that looks into models.
 import { engine, Session } from "./nacre.js";
 import { Viewer } from "./viewer.js";
-import { $, Job, bytes, count, make, ms, offered, plural } from "./ui.js";
+import { $, Job, bytes, count, drops, make, ms, offered, plural } from "./ui.js";
 
 let session = null, viewer = null;
 const job = new Job("inspect");
@@ -19,7 +19,7 @@ export function begin(refresh) {
     refresh();
   };
   $("model-files").addEventListener("change", ({ target }) => {
-    if (target.files.length) open(ordered([...target.files]));
+    if (target.files.length) open(ordered([...target.files].map((f) => ({ name: f.name, blob: f }))));
     target.value = "";
   });
   $("model-form").addEventListener("submit", (e) => {
@@ -30,27 +30,20 @@ export function begin(refresh) {
     const url = new URL(text, location);
     open([{ name: decodeURIComponent(url.pathname.split("/").pop()), url: url.href }]);
   };
-  const tab = $("inspect");
-  tab.addEventListener("dragover", (e) => { e.preventDefault(); $("drop").classList.add("over"); });
-  tab.addEventListener("dragleave", () => $("drop").classList.remove("over"));
-  tab.addEventListener("drop", (e) => {
-    e.preventDefault();
-    $("drop").classList.remove("over");
-    if (e.dataTransfer.files.length) open(ordered([...e.dataTransfer.files]));
-  });
+  drops($("inspect"), (list) => open(ordered(list)));
   $("inspect-stop").addEventListener("click", () => job.stop());
   $("run-form").addEventListener("submit", (e) => {
     e.preventDefault();
     run().then(refresh);
   });
-  offered("models", $("models-field"), $("models"), openURL);
+  offered("models", $("models-field"), $("models"), ({ url }) => openURL(url));
 }
 
 // ordered puts the model first, before the files that it refers to.
 function ordered(list) {
   const models = /\.onnx$/i;
   list.sort((a, b) => models.test(b.name) - models.test(a.name));
-  return list.map((f) => ({ name: f.name, blob: f }));
+  return list.map(({ name, blob }) => ({ name: name.split("/").pop(), blob }));
 }
 
 function close() {

@@ -1,9 +1,9 @@
 // The tab that speaks.
 import { engine, voice, wav } from "./nacre.js";
 import { Player } from "./player.js";
-import { $, Job, bytes, count, figures, make, offered, seconds } from "./ui.js";
+import { $, Job, bytes, count, drops, figures, make, offered, seconds } from "./ui.js";
 
-let loaded = null, sentences = [];
+let loaded = null, source = null, reference = null, opening = null, sentences = [];
 const job = new Job("speak");
 const player = new Player($("wave"), (at) => say(sentences.findLast((s) => s.start <= at)));
 
@@ -13,43 +13,56 @@ function say(s) {
 }
 
 export function begin(refresh) {
-  // open opens a voice in place of the one before.
-  const open = async (source, options = {}) => {
+  // open opens a voice in place of the one before: files, or a URL.
+  const open = async (from) => {
+    const turn = (opening = {});
+    source = from;
+    $("hush").disabled = false;
     const v = await job.run(async (signal, onProgress) => {
       await loaded?.free();
       loaded = null;
       $("say").disabled = true;
       $("voice-fact").textContent = "Loading…";
-      return voice(source, { signal, onProgress, keep: true, ...options });
+      return voice(from, { signal, onProgress, reference, keep: true }).catch((e) => {
+        if (e.kind === "sound") $("like-field").hidden = false;
+        throw e;
+      });
     });
     refresh();
-    if (!v) {
-      if (!loaded) $("voice-fact").textContent = "No voice yet.";
-      return;
-    }
+    if (opening !== turn) return; // another voice is opened
+    $("hush").disabled = !player.sources.length;
+    if (v) describe(v);
+    else if (!loaded) $("voice-fact").textContent = "No voice yet.";
+  };
+  const describe = (v) => {
     loaded = v;
-    const name = options.name ?? nameOf(source);
-    const from = v.cached ? "from this browser" : v.lost ? `not kept: ${v.lost}` : "";
-    $("voice-fact").textContent = [name, v.language, v.speakers.length > 1 ? `${count(v.speakers.length)} speakers` : "",
-      `${count(v.rate)} Hz`, bytes(v.bytes), from].filter(Boolean).join(" · ");
+    const kept = v.cached ? "from this browser" : v.lost ? `not kept: ${v.lost}` : "";
+    $("voice-fact").textContent = [v.name, v.language, v.speakers.length > 1 ? `${count(v.speakers.length)} speakers` : "",
+      `${count(v.rate)} Hz`, bytes(v.bytes), kept].filter(Boolean).join(" · ");
     $("speaker-field").hidden = v.speakers.length < 2;
     $("speaker").replaceChildren(...v.speakers.map((name) => make("option", {}, name)));
+    $("like-field").hidden = v.kind !== "chatterbox";
+    $("like-name").textContent = v.reference || "Choose a recording…";
+    if (($("speed").disabled = v.kind === "chatterbox")) $("speed").value = 1;
+    $("speed").dispatchEvent(new Event("input"));
     $("say").disabled = false;
   };
-
-  $("voice-files").addEventListener("change", ({ target }) => {
-    const list = [...target.files].sort((a, b) => a.name.endsWith(".json") - b.name.endsWith(".json"));
-    if (list.length) open(list);
-    target.value = "";
-  });
-  $("voice-folder").addEventListener("change", ({ target }) => {
-    const list = [...target.files], path = (f) => f.webkitRelativePath.split("/").slice(1).join("/") || f.name;
-    const piper = list.find((f) => f.name.endsWith(".onnx") && list.some((g) => path(g) === path(f) + ".json"));
-    target.value = "";
-    if (!list.length) return;
-    if (piper) return open([piper, list.find((g) => path(g) === path(piper) + ".json")]);
-    open(list.map((f) => ({ name: path(f), blob: f })), { folder: true, name: list[0].webkitRelativePath.split("/")[0] });
-  });
+  // choose opens files. A sound alone is what the voice is to speak like.
+  const choose = (list) => {
+    if (!list.every((f) => /\.(wav|flac|mp3)$/i.test(f.name))) return open(list);
+    [reference] = list;
+    $("like-name").textContent = reference.name;
+    $("like-field").hidden = false;
+    if (source) open(source);
+  };
+  for (const id of ["voice-files", "voice-folder", "like"]) {
+    $(id).addEventListener("change", ({ target }) => {
+      const list = [...target.files];
+      target.value = "";
+      if (list.length) choose(list);
+    });
+  }
+  drops($("speak"), choose);
   $("voice-form").addEventListener("submit", (e) => {
     e.preventDefault();
     open($("voice-url").value);
@@ -60,15 +73,15 @@ export function begin(refresh) {
     job.stop();
     player.stop();
     $("hush").disabled = true;
+    if (!loaded) $("voice-fact").textContent = "No voice yet.";
   });
   addEventListener("keydown", (e) => {
     if (e.key === "Escape" && !$("hush").disabled) $("hush").click();
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && !$("say").disabled && !$("speak").hidden) $("say").click();
   });
-  offered("voices", $("local"), $("voices"), open);
+  offered("voices", $("local"), $("voices"), ({ name, url, files }) => open(files ? files.map((f) => (
+    { name: `${name.split("/").pop()}/${f}`, url: new URL(url + f.split("/").map(encodeURIComponent).join("/"), location).href })) : url));
 }
-
-const nameOf = (source) => (typeof source === "string" ? new URL(source, location).pathname.split("/").pop() : source[0].name).replace(/\.onnx$/, "");
 
 async function speak(refresh) {
   $("sound").hidden = false;
@@ -80,16 +93,13 @@ async function speak(refresh) {
   const unspoken = new Set();
   $("unspoken").textContent = "";
   $("hush").disabled = false;
-  let silent = null, first = 0, done = 0, tokens = 0;
+  let silent = null, first = 0, done = 0;
   const device = player.open().catch((e) => { silent = e; job.fail(e); });
   const start = performance.now();
-  const result = await job.run((signal, onProgress) => loaded.speak($("text").value, {
+  const result = await job.run((signal) => loaded.speak($("text").value, {
     signal, speed: Number($("speed").value), speaker: $("speaker").value,
-    onProgress: (p) => {
-      if (p.total > 1) tokens = p.index * p.total + p.done;
-      onProgress(p);
-      const { index: i, count: n } = p;
-      job.show(`Sentence ${i + 1} of ${n}`, (i + (p.total ? p.done / p.total : 0)) / n);
+    onProgress: ({ index: i, count: n, done, total, tokens }) => {
+      job.show(`Sentence ${i + 1} of ${n}${tokens ? ` · ${count(tokens)} tokens` : ""}`, (i + (total ? done / total : 0)) / n);
     },
     onSentence: (s) => {
       first ||= performance.now() - start;
@@ -100,20 +110,20 @@ async function speak(refresh) {
       if (unspoken.size) $("unspoken").textContent = `Left out, because the voice does not know it: ${[...unspoken].join(" ")}`;
       done += s.seconds;
       job.show(`Sentence ${Math.min(s.index + 2, s.count)} of ${s.count}`, (s.index + 1) / s.count);
-      show(first, done, s.ms, tokens);
+      show(first, done, s);
     },
   }));
   if (result) await device;
   $("hush").disabled = !player.sources.length;
   if (player.chunks.length) save(wav(player.chunks, player.rate));
-  if (result) show(first, result.seconds, result.ms, tokens, await engine().memory());
+  if (result) show(first, result.seconds, result, await engine().memory());
   refresh();
 }
 
 // show shows the figures of the work so far.
-function show(first, sound, took, tokens, memory) {
-  const rows = [["first sound", seconds(first / 1000)], ["real-time factor", (took / 1000 / sound).toFixed(2)], ["sound", seconds(sound)]];
-  if (tokens) rows.push(["tokens per second", (tokens / (took / 1000)).toFixed(1)]);
+function show(first, sound, { ms, tokensPerSecond: pace }, memory) {
+  const rows = [["first sound", seconds(first / 1000)], ["real-time factor", (ms / 1000 / sound).toFixed(2)], ["sound", seconds(sound)]];
+  if (pace) rows.push(["tokens per second", pace.toFixed(1)]);
   if (memory) rows.push(["memory", bytes(memory)]);
   figures($("speak-figures"), rows);
 }

@@ -55,7 +55,7 @@ export class Job {
 
   progress({ stage, file, done, total }) {
     if (stage === "load") {
-      this.show(total ? `${file}: ${bytes(done)} of ${bytes(total)}` : `${file}: ${bytes(done)}`, total ? done / total : undefined);
+      this.show(`${file.split("/").pop()}: ${bytes(done)}${total ? ` of ${bytes(total)}` : ""}`, total ? done / total : undefined);
     } else if (stage === "run") {
       this.show(`Run ${done} of at most ${total}`, done / total);
     } else {
@@ -68,6 +68,7 @@ export class Job {
 function sentence(e) {
   const way = {
     memory: " A page has at most 4 GB, and a browser may give it less; close other tabs, or take a smaller model.",
+    sound: " Choose a recording under “Speaks like”.",
     format: " Perhaps a download broke off: please load the file again.",
   }[e.kind] ?? "";
   const text = String(e.message || e);
@@ -87,6 +88,37 @@ export async function offered(kind, field, menu, choose) {
   const list = (await response.json())[kind] ?? [];
   if (!list.length) return;
   field.hidden = false;
-  menu.replaceChildren(make("option", { value: "" }, "Choose…"), ...list.map((v) => make("option", { value: v.url }, `${v.name} (${bytes(v.bytes)})`)));
-  menu.addEventListener("change", () => menu.value && choose(menu.value));
+  const option = (v) => make("option", { value: v.url }, v.files ? v.name : `${v.name} (${bytes(v.bytes)})`);
+  menu.replaceChildren(make("option", { value: "" }, "Choose…"), ...list.map(option));
+  menu.addEventListener("change", () => menu.value && choose(list.find((v) => v.url === menu.value)));
+}
+
+// drops calls open with the files that are dropped in an area.
+export function drops(area, open) {
+  const files = (e) => e.dataTransfer.types.includes("Files");
+  area.addEventListener("dragover", (e) => {
+    if (!files(e)) return;
+    e.preventDefault();
+    area.classList.add("over");
+  });
+  area.addEventListener("dragleave", (e) => area.contains(e.relatedTarget) || area.classList.remove("over"));
+  area.addEventListener("drop", async (e) => {
+    area.classList.remove("over");
+    if (!files(e)) return;
+    e.preventDefault();
+    const list = await dropped(e.dataTransfer);
+    if (list.length) open(list);
+  });
+}
+
+// dropped returns files by their paths, the ones in folders with them.
+async function dropped(transfer) {
+  const list = [], ask = (f) => new Promise(f);
+  const visit = async (entry) => {
+    if (entry.isFile) return list.push({ name: entry.fullPath.slice(1), blob: await ask((done, fail) => entry.file(done, fail)) });
+    const reader = entry.createReader();
+    for (let part; (part = await ask((done, fail) => reader.readEntries(done, fail))).length;) for (const e of part) await visit(e);
+  };
+  for (const entry of [...transfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean)) await visit(entry);
+  return list;
 }

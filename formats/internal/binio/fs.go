@@ -10,8 +10,11 @@ import (
 	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
-// OpenFS opens a regular file of a file system. A file of the operating system is mapped; others
-// are read into memory, and reading ends with the error of ctx.
+// lender is an open file with its contents in memory. They must not change.
+type lender interface{ Contents() ([]byte, error) }
+
+// OpenFS opens a regular file of a file system. A file of the operating system is mapped, and a
+// lender lends its contents; others are read into memory, and reading ends with the error of ctx.
 func OpenFS(ctx pieces.Context, fsys fs.FS, name string) (*File, error) {
 	if err := regular(fs.Stat(fsys, name)); err != nil {
 		return nil, err
@@ -28,7 +31,12 @@ func OpenFS(ctx pieces.Context, fsys fs.FS, name string) (*File, error) {
 	if err := regular(info, err); err != nil {
 		return nil, err
 	}
-	data, err := ReadAll(pieces.Reader(ctx, f), info.Size())
+	var data []byte
+	if l, ok := f.(lender); ok {
+		data, err = l.Contents()
+	} else {
+		data, err = ReadAll(pieces.Reader(ctx, f), info.Size())
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}

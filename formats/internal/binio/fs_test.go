@@ -42,6 +42,41 @@ func TestOpenFS(t *testing.T) {
 	}
 }
 
+// lending is a file system with one file, which lends its contents or fails.
+type lending struct {
+	fstest.MapFS
+	contents []byte
+	err      error
+}
+
+type lent struct {
+	fs.File
+	of *lending
+}
+
+func (l *lending) Open(name string) (fs.File, error) {
+	f, err := l.MapFS.Open(name)
+	return lent{f, l}, err
+}
+
+func (l lent) Contents() ([]byte, error) { return l.of.contents, l.of.err }
+
+// TestLender opens a file that is in memory: its bytes are not copied.
+func TestLender(t *testing.T) {
+	l := &lending{MapFS: fstest.MapFS{"file": {}}, contents: []byte("content")}
+	f, err := OpenFS(context.Background(), l, "file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Offset(l.contents, f.Data) != 0 || len(f.Data) != len(l.contents) {
+		t.Errorf("the file holds %q", f.Data)
+	}
+	l.err = errors.New("broken")
+	if _, err := OpenFS(context.Background(), l, "file"); !errors.Is(err, l.err) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestReadAll reads data of the given size, longer and shorter data, and a broken reader.
 func TestReadAll(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), firstRead/4) // more than two first reads
