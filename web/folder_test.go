@@ -221,6 +221,7 @@ func TestFolderTab(t *testing.T) {
 	b.eval(`document.querySelector("#text").value = "A shell is a wall of many layers. ".repeat(2000);`, nil)
 	b.click("say")
 	b.wait(`document.querySelector("#speak-stage").textContent.includes("tokens")`)
+	b.look("folder-speaking")
 	b.click("hush")
 	if hidden := b.wait(`document.querySelector("#speak-work").hidden && document.querySelector("#hush").disabled`); hidden != "true" {
 		t.Error("Stop does not stop")
