@@ -163,6 +163,7 @@ func (c *chatterbox) say(ctx context.Context, q *request) (utterance, error) {
 	if err != nil {
 		return utterance{}, err
 	}
+	q.progress(len(codes), len(codes)) // the sound is left
 	samples, err := c.waveform(ctx, codes)
 	return utterance{samples: samples}, err
 }

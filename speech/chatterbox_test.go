@@ -315,6 +315,13 @@ func testChatterboxVoice(t *testing.T, folder string) {
 		t.Error("seeds do not choose the sound")
 	}
 
+	// The last progress of a sentence has all of its codes.
+	var ends Progress
+	list, err := speak(t.Context(), SpeakOptions{Progress: func(p Progress) { ends = p }})
+	if err != nil || ends.Index != len(list)-1 || ends.Done == 0 || ends.Done != ends.Most {
+		t.Errorf("progress ended at %+v (%v)", ends, err)
+	}
+
 	// A context that ends within a sentence ends the work, and the voice can speak again.
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = speak(ctx, SpeakOptions{Progress: func(p Progress) {

@@ -41,7 +41,8 @@ type SpeakOptions struct {
 type Progress struct {
 	// Index is the number of the sentence, of Count.
 	Index, Count int
-	// Done is how many steps of the sentence are computed, of at most Most.
+	// Done is how many steps of the sentence are computed, of at most Most. If they are equal, the
+	// sound of the steps is left.
 	Done, Most int
 }
 

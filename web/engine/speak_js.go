@@ -175,22 +175,23 @@ func speak(r *request) (map[string]any, []any, error) {
 // pace measures how fast a voice makes tokens.
 type pace struct {
 	all   int // tokens
+	known int // tokens of the sentence
 	timed int // tokens after the first of a sentence
 	took  time.Duration
 	last  time.Time
 }
 
-// tell takes note of the token with a number of its sentence, from 1; 0 is none.
-func (p *pace) tell(number int) {
+// tell takes note of how many tokens of a sentence are known.
+func (p *pace) tell(n int) {
 	now := time.Now()
-	if number > 0 {
-		p.all++
-	}
-	if number > 1 {
+	if n > 1 && n > p.known {
 		p.timed++
 		p.took += now.Sub(p.last)
 	}
-	p.last = now
+	if n > p.known {
+		p.all++
+	}
+	p.known, p.last = n, now
 }
 
 // second returns the tokens in a second, 0 if it is not known.

@@ -99,7 +99,9 @@ async function speak(refresh) {
   const result = await job.run((signal) => loaded.speak($("text").value, {
     signal, speed: Number($("speed").value), speaker: $("speaker").value,
     onProgress: ({ index: i, count: n, done, total, tokens }) => {
-      job.show(`Sentence ${i + 1} of ${n}${tokens ? ` · ${count(tokens)} tokens` : ""}`, (i + (total ? done / total : 0)) / n);
+      const known = tokens && done === total, shown = known ? done : done - (done % 25); // a status is not spoken for each token
+      const steps = !tokens || !shown ? "" : ` · ${known ? "making the sound of " : ""}${count(shown)} tokens`;
+      job.show(`Sentence ${i + 1} of ${n}${steps}`, known ? undefined : (i + (total ? done / total : 0)) / n);
     },
     onSentence: (s) => {
       first ||= performance.now() - start;

@@ -49,7 +49,7 @@ export class Job {
 
   show(stage, value) {
     this.work.hidden = false;
-    this.stage.textContent = stage;
+    if (this.stage.textContent !== stage) this.stage.textContent = stage;
     value === undefined ? this.bar.removeAttribute("value") : (this.bar.value = value);
   }
 
