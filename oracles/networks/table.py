@@ -17,7 +17,8 @@ def row(network, folder, outcome):
     model = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False)
     with open(os.path.join(folder, "about.json")) as f:
         about = json.load(f)
-    opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    versions = {o.domain.removeprefix("ai.onnx").removeprefix("."): o.version for o in model.opset_import}
+    opset = versions.get("") or "ml " + str(versions["ml"])
     size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("model.onnx"))
     verdict = "agrees" if outcome["passed"] else "**differs**"
     if "threshold" in network.tolerance:
@@ -30,7 +31,7 @@ def row(network, folder, outcome):
     source = network.source.split(":")[0]
     cells = [
         network.name,
-        f"{network.family}: {network.what}" if network.family else network.what,
+        f"{network.what} ({network.family})" if network.family else network.what,
         source,
         opset,
         f"{size / 1e6:.1f}",
