@@ -1,8 +1,8 @@
 """Writes formats/gguf/testdata/bitnet.json: the logits of llama.cpp for a small decoder of the architecture bitnet.
 
-    npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz
-    go test ./formats/gguf -run BitNet -ternary FOLDER
-    python oracles/gguf/bitnet.py package/bins/linux-x64 FOLDER/bitnet.gguf
+npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz
+go test ./formats/gguf -run BitNet -ternary FOLDER
+python oracles/gguf/bitnet.py package/bins/linux-x64 FOLDER/bitnet.gguf
 """
 
 import json

@@ -44,7 +44,9 @@ def row(network, folder, outcome):
 
 def table(title, networks, folder, outcomes):
     """A row for each network, sorted by name."""
-    text = f"\n| {title} | what | from | opset | MB | verdict | error | ORT moves |\n|---|---|---|---|---|---|---|---|\n"
+    text = (
+        f"\n| {title} | what | from | opset | MB | verdict | error | ORT moves |\n|---|---|---|---|---|---|---|---|\n"
+    )
     for n in sorted(networks, key=lambda n: n.name):
         text += row(n, os.path.join(folder, n.name), outcomes[n.name]) + "\n"
     return text
