@@ -9,8 +9,10 @@ import (
 	"go/printer"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -105,6 +107,96 @@ func TestAudience(t *testing.T) {
 			t.Errorf("the documentation of %s does not say %q", folder, want)
 		}
 	}
+}
+
+// TestAliases checks that the documentation of each type that is one of a package inside names its
+// exported fields, which go doc does not show, and the command that shows them.
+func TestAliases(t *testing.T) {
+	const module = "github.com/nacre-ml/nacre/"
+	checked := 0
+	for _, folder := range public {
+		for _, file := range parsed(t, folder) {
+			imports := map[string]string{}
+			for _, i := range file.Imports {
+				name, _ := strconv.Unquote(i.Path.Value)
+				imports[path.Base(name)] = name
+			}
+			for _, d := range file.Decls {
+				g, ok := d.(*ast.GenDecl)
+				if !ok || g.Tok != token.TYPE {
+					continue
+				}
+				of := g.Specs[0].(*ast.TypeSpec)
+				x, ok := of.Type.(*ast.SelectorExpr)
+				if !ok || !of.Assign.IsValid() || !of.Name.IsExported() {
+					continue
+				}
+				inside, ok := strings.CutPrefix(imports[x.X.(*ast.Ident).Name], module)
+				if !ok {
+					continue
+				}
+				checked++
+				doc := strings.Join(strings.Fields(g.Doc.Text()), " ")
+				for _, word := range append(fieldsOf(t, inside, x.Sel.Name), "go doc "+module+inside+"."+x.Sel.Name) {
+					if !strings.Contains(doc, word) {
+						t.Errorf("%s: the documentation of %s does not have %q", folder, of.Name, word)
+					}
+				}
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("%d types", checked)
+	}
+}
+
+// parsed returns the files of a package, without tests.
+func parsed(t *testing.T, folder string) (list []*ast.File) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || files == nil {
+		t.Fatalf("%s: %v", folder, err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, file)
+	}
+	return list
+}
+
+// fieldsOf returns the exported fields of a type.
+func fieldsOf(t *testing.T, folder, name string) (list []string) {
+	t.Helper()
+	found := false
+	for _, file := range parsed(t, folder) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			of, ok := n.(*ast.TypeSpec)
+			if !ok || of.Name.Name != name {
+				return true
+			}
+			found = true
+			if fields, ok := of.Type.(*ast.StructType); ok {
+				for _, f := range fields.Fields.List {
+					for _, id := range f.Names {
+						if id.IsExported() {
+							list = append(list, id.Name)
+						}
+					}
+				}
+			}
+			return false
+		})
+	}
+	if !found {
+		t.Errorf("%s has no type %s", folder, name)
+	}
+	return list
 }
 
 // identifiers returns the exported identifiers of a declaration, one a line.

@@ -44,7 +44,8 @@
 // Inputs belong to the caller: a run reads them, and keeps none after it returns.
 // Results belong to the caller, too: no later run writes to them, and they stay valid
 // after session and model are closed. A tensor made over a slice shares its memory;
-// Data and Tensor.Bytes return the slice.
+// Data and Tensor.Bytes return the slice. Tensor.Convert makes a tensor of another element type, and
+// ReadProto reads the stored tensors of ONNX's tests.
 //
 // Models, sessions, Streams and Bounds hold memory outside Go's heap. Only their Close
 // gives it back; the garbage collector does not.
@@ -57,8 +58,8 @@
 // Stream are each for one goroutine at a time.
 //
 // A Batcher joins the runs of many callers to runs of several rows, for models with rows that are
-// proved independent. Options.Logger is told of plans, waits and refusals, and Session.Stats counts
-// them.
+// proved independent. Session.Warm and Batcher.Warm make plans before the first caller comes.
+// Options.Logger is told of plans, waits and refusals, and Session.Stats counts them.
 //
 // # Errors
 //

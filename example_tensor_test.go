@@ -64,6 +64,18 @@ func ExampleFloat32s() {
 	// Output: float16[2] [0.5 -3]
 }
 
+// NumPy's integers become the type that a model takes.
+func ExampleTensor_Convert() {
+	narrow, err := nacre.NewTensor([]int32{101, 7592, 102}, 1, 3)
+	check(err)
+	ids, err := narrow.Convert(nacre.Int64)
+	check(err)
+	list, err := nacre.Data[int64](ids)
+	check(err)
+	fmt.Println(ids, list)
+	// Output: int64[1,3] [101 7592 102]
+}
+
 // An image file is decoded and resized to the extents of a model's input.
 func ExampleDecodeImage() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")

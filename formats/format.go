@@ -85,7 +85,8 @@ type Format struct {
 	readFiles func(b *budget.Budget, name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
-// Bound is a limit of a reader on one part of a file.
+// Bound is a limit of a reader on one part of a file: What is limited, and Most of it.
+// "go doc github.com/nacre-ml/nacre/formats/internal/container.Bound" shows it.
 type Bound = container.Bound
 
 // ReaderBytes returns the most bytes of memory that a reader takes for a file of size bytes, beside
@@ -93,7 +94,18 @@ type Bound = container.Bound
 func ReaderBytes(size int) int { return container.SpareBytes + container.MostBytes*size }
 
 // Options change the files that Save writes. With the zero value, Save fails if the format cannot
-// hold all of the model.
+// hold all of the model. The fields:
+//
+//   - DType: the type that floating-point tensors are converted to
+//   - Blocks: the type that tensors in blocks become
+//   - Dequantize: numbers in place of codes and scales
+//   - DropMeta, DropGraph: leave out metadata, or nodes, that the format cannot hold
+//   - Rename: escape names that the format cannot hold
+//   - Widened: is called for tensors in blocks that become float32
+//   - Progress: is called with the bytes written so far and their total
+//
+// Options.Within adds a context. "go doc github.com/nacre-ml/nacre/formats/internal/container.Options"
+// shows all that the fields mean.
 type Options = container.Options
 
 // onnxRow is the row of ONNX, which every program has.

@@ -10,7 +10,17 @@ import (
 )
 
 // Lowering says how the networks of formats other than ONNX become nodes. The zero value computes
-// what each format's users expect.
+// what each format's users expect. The fields:
+//
+//   - Quirks: the results of the format's own program, even if they are wrong
+//   - Seed: of weights that the file leaves to chance
+//   - Context: the most tokens of a decoder's run
+//   - Batches: inputs for several texts at once, for encoders
+//   - Ranks: the usual number of axes for inputs with any number
+//   - Portable: only element types that ONNX Runtime computes with
+//   - Budget: of the bytes of weights and nodes that are made
+//
+// "go doc github.com/nacre-ml/nacre/formats/internal/container.Lowering" shows all that they mean.
 type Lowering = container.Lowering
 
 // Network returns a model whose graph has the nodes of its network. If the file has nodes, this is

@@ -52,17 +52,22 @@ func saveProgram(path string, m *graph.Model, o Options) error {
 	})
 }
 
-// ProgramStep is one step of a run of a program's graph, from the profile of the run.
+// ProgramStep is one step of a run of a program's graph, from the profile of the run: its Node, the
+// nodes that it is Within, and its time in Nanos.
+// "go doc github.com/nacre-ml/nacre/formats/openinfer.Step" shows it.
 type ProgramStep = openinfer.Step
 
 // ProgramEvent is one node of a program that ran. A list of events, as JSON, is a trace of
-// OpenInfer; String returns the line of a trace as text.
+// OpenInfer; String returns the line of a trace as text. The fields Block, Index, ID, Kind, Params,
+// Output, Micros and Text are those of a trace.
+// "go doc github.com/nacre-ml/nacre/formats/openinfer.Event" shows them.
 type ProgramEvent = openinfer.Event
 
 // IsProgram reports whether a model is a program of OpenInfer.
 func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
 
-// ProgramDefault is the value of a program's input in runs that leave the input out.
+// ProgramDefault is the value of a program's input in runs that leave the input out, with its DType and
+// its Shape. "go doc github.com/nacre-ml/nacre/formats/openinfer.Default" shows its methods.
 type ProgramDefault = openinfer.Default
 
 // ProgramDefaults returns the defaults of the inputs of a program's network, by name. It returns

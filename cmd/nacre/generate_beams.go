@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func (w *writer) best(
 			if !terminal(to) {
 				to = asIs(to)
 			}
-			if _, err := fmt.Fprintln(to, text); err != nil {
+			if _, err := io.WriteString(to, text+"\n"); err != nil {
 				return err
 			}
 			continue

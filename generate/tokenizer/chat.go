@@ -224,14 +224,14 @@ func fromJSON(w *work, data []byte) (any, error) {
 }
 
 // A changer changes a text of a message.
-type changer func(w *work, text string) string
+type changer func(text string) string
 
 // value returns a message as templates read it: its role, its content, and the further fields by
 // their names.
 func (m Message) value(w *work, change changer) (any, error) {
 	d, content := jinja.NewDict(), m.Content
 	if change != nil {
-		content = change(w, content)
+		content = change(content)
 	}
 	d.Set("role", m.Role)
 	d.Set("content", content)
@@ -241,7 +241,7 @@ func (m Message) value(w *work, change changer) (any, error) {
 			return nil, fmt.Errorf("field %s: %w", name, err)
 		}
 		if change != nil {
-			v = jinja.Texts(v, func(text string) string { return change(w, text) })
+			v = jinja.Texts(v, change)
 		}
 		d.Set(name, v)
 	}

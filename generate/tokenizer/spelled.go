@@ -23,7 +23,9 @@ func (t *Tokenizer) EncodeChat(ctx context.Context, messages []Message, o ChatOp
 	if err != nil {
 		return nil, err
 	}
-	text, err := t.applyChat(ctx, messages, o, func(w *work, text string) string { return t.marked(w, text, mark) })
+	text, err := t.applyChat(ctx, messages, o, func(text string) string {
+		return t.marked(t.limit.work(ctx, encodeRate, len(text)), text, mark)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,12 @@ package tokenizer
 import (
 	"encoding/json"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // TestSpelledAnswers encodes each text as the only message of a chat that is the text itself. The ids
@@ -92,6 +95,62 @@ func TestEncodeChat(t *testing.T) {
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("normalized %v: %q is %v, want %v; %v", normalized, content, got, want, err)
 			}
+		}
+	}
+}
+
+// TestSpelledGGUF encodes chats with the special tokens of GGUF files.
+func TestSpelledGGUF(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "*.tokens.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatal("no samples:", err)
+	}
+	spelled := 0
+	for _, name := range names {
+		tok, err := FromGGUF(t.Context(), ggufSample(t, strings.TrimSuffix(filepath.Base(name), ".tokens.json")), Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		tok.chat = &Chat{templates: map[string]string{"default": "{{ messages[0].content }}"}}
+		for _, token := range tok.added.tokens {
+			text := "a " + token.Content + " b"
+			want := tok.EncodePlain(text)
+			got, err := tok.EncodeChat(t.Context(), []Message{{Content: text}}, ChatOptions{})
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %q is %v, want %v; %v", name, text, got, want, err)
+			}
+			if !slices.Equal(want, tok.Encode(text, false)) {
+				spelled++
+			}
+		}
+	}
+	if spelled < 5 {
+		t.Errorf("%d special tokens", spelled)
+	}
+}
+
+// TestSpelledLimit encodes a long message, which stays within the default limits.
+func TestSpelledLimit(t *testing.T) {
+	from := answersFolder(t)
+	for _, name := range []string{"qwen2", "llama2", "llama3", "bert"} {
+		data, err := fs.ReadFile(from, name+".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok, err := Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok.chat = &Chat{templates: map[string]string{"default": "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"}}
+		for _, token := range tok.added.tokens {
+			for _, text := range []string{strings.Repeat(token.Content, 10000), strings.Repeat("some words, ", 20000) + token.Content} {
+				want := tok.EncodePlain("user: " + text)
+				got, err := tok.EncodeChat(t.Context(), []Message{{Role: "user", Content: text}}, ChatOptions{})
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s, %q: %d ids, want %d; %v", name, token.Content, len(got), len(want), err)
+				}
+			}
+			break
 		}
 	}
 }

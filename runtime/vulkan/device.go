@@ -71,7 +71,10 @@ type Device struct {
 	reports   sync.Mutex // held during calls of Options.Compiled and while the file is written
 }
 
-// Devices describes the Vulkan devices of the machine. If Vulkan is missing, the error says why.
+// Devices describes the Vulkan devices of the machine: Index, Name, Driver, Type (discrete, integrated,
+// virtual, cpu or other), Version, numbers of the device and its driver, and capabilities in Caps, as
+// "go doc github.com/nacre-ml/nacre/bindings/vulkan.Info" and "go doc
+// github.com/nacre-ml/nacre/bindings/vulkan.Caps" show them. If Vulkan is missing, the error says why.
 func Devices() ([]vk.Info, error) {
 	i, err := vk.Open(vk.Options{})
 	if err != nil {
@@ -198,7 +201,7 @@ func Features(i *vk.Info) (f shaders.Feature) {
 // Name returns "vulkan".
 func (d *Device) Name() string { return "vulkan" }
 
-// Info describes the device.
+// Info describes the device, as Devices does.
 func (d *Device) Info() vk.Info { return d.info }
 
 // Accelerator returns the device for the plans of one model. It holds the model's constants until
