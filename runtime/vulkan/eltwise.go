@@ -386,9 +386,7 @@ func (b *binder) fused(o *arith.Fused, y device.Operand) error {
 func (b *binder) copyAll(d tensor.DType, n int, x, y device.Operand) error {
 	before := len(b.step.Commands)
 	err := b.strided(d, 0, 0, []axisSteps{{n, 1, 1}}, x, y)
-	for i := range b.step.Commands[before:] {
-		b.step.Commands[before+i].Kernel.(*kernel).whole = true
-	}
+	b.stayWhole(before)
 	return err
 }
 

@@ -35,20 +35,10 @@ type product struct {
 // batchAxis is an extent and the strides of both operands. A shared operand has stride 0.
 type batchAxis struct{ n, a, b int }
 
-// stridesOf returns the strides of a row-major value in elements.
-func stridesOf(s tensor.Shape) []int {
-	list, step := make([]int, len(s)), 1
-	for i := len(s) - 1; i >= 0; i-- {
-		list[i] = step
-		step *= s[i]
-	}
-	return list
-}
-
 // matrixAxes returns the extents of an operand and its strides in memory, in the order of its axes.
 // A vector gets a second axis that makes it a row or a column.
 func matrixAxes(order arith.AxisOrder, s, memory tensor.Shape, row bool) (dims, steps []int) {
-	strides := stridesOf(memory)
+	strides := memory.Strides()
 	if len(s) == 1 {
 		if row {
 			return []int{1, s[0]}, []int{s[0], 1}

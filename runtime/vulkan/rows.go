@@ -4,16 +4,17 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 )
 
 // families lists the rows of every family, one line per file. The best row of an operator comes
 // first.
 func families() [][]row {
 	return [][]row{
+		lower.Moves[*binder](),
 		attentionRows,
 		castRows,
 		convRows,
-		copyRows,
 		countRows,
 		einsumRows,
 		eltwiseRows,

@@ -414,7 +414,7 @@ func reordered(o *arith.FusedMatMul, b *binder) *product {
 	var dims, steps [2]graph.Dims
 	for i := range dims {
 		d := b.In[i].Dims
-		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(b.Memory(i)))
+		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(kit.StridesOf(b.Memory(i)))
 		if one := graph.Known(1); len(d) == 1 {
 			dims[i], steps[i] = graph.Dims{d[0], one}, graph.Dims{one, one}
 			if i == 0 {
@@ -438,16 +438,6 @@ func reordered(o *arith.FusedMatMul, b *binder) *product {
 		p.batch = append(p.batch, x)
 	}
 	return p
-}
-
-// stridesOf returns the strides, in elements, of the axes of a row-major value.
-func stridesOf(d graph.Dims) graph.Dims {
-	s, step := make(graph.Dims, len(d)), graph.Known(1)
-	for i := len(d) - 1; i >= 0; i-- {
-		s[i] = step
-		step = step.Mul(d[i])
-	}
-	return s
 }
 
 func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {

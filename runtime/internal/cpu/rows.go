@@ -4,12 +4,14 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 )
 
 // families lists the rows of every family, one line per file. The best row of an operator comes
 // first.
 func families() [][]row {
 	return [][]row{
+		lower.Moves[*binder](),
 		attentionRows,
 		blocksRows,
 		castRows,

@@ -1,0 +1,35 @@
+// Package lower describes the work of nodes without a device: copies of elements. A device binds each kind of work once, as a method of its binder.
+package lower
+
+import (
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Binder makes the step of one node on a device. Move adds work to the step, or refuses.
+type Binder interface {
+	// Facts returns the plan's knowledge of the node.
+	Facts() *device.Binding
+	// Input and Output return operands of the node, none for one that is left out.
+	Input(i int) device.Operand
+	Output(i int) device.Operand
+	// Scratch returns n bytes that last for all work of the step.
+	Scratch(n int) device.Operand
+
+	Move(m *Move) error
+	// Joins tells that moves copy parts, one after another, to output 0. Splits tells that moves copy
+	// them from input 0.
+	Joins(parts []device.Share)
+	Splits(parts []device.Share)
+}
+
+// row returns the row of a device for operators of type T.
+func row[B Binder, T op.Op](name string, bind func(o T, b Binder) error) device.Row[B] {
+	return device.RowFor(name, func(o T, b B) error { return bind(o, b) })
+}
+
+// constant returns the elements of t as an operand.
+func constant(t *tensor.Tensor) device.Operand {
+	return device.Operand{Place: device.Const, Data: t.Aligned().Bytes()}
+}
