@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -79,8 +80,9 @@ func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
 
 // Sum adds a dispatch that sums rows.
 func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
-	return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype,
-		to: e.dtype}, false, x, y)
+	one := graph.Known(1)
+	return e.Reduce(&lower.Reduction{Lanes: lower.Lanes{Outer: graph.Known(m.M), N: graph.Known(m.K), Inner: one},
+		First: arith.ReduceSum, Divisor: one, From: e.dtype, To: e.dtype, X: x, Y: y})
 }
 
 // Products adds a batch of products.

@@ -12,6 +12,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		lower.Moves[*binder](),
+		lower.Reductions[*binder](),
 		attentionRows,
 		castRows,
 		convRows,
@@ -30,7 +31,6 @@ func families() [][]row {
 		quantProductRows,
 		quantRows,
 		randomRows,
-		reduceRows,
 		resizeRows,
 		rnnRows,
 		signalRows,

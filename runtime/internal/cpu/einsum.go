@@ -1,9 +1,9 @@
 package cpu
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -95,8 +95,9 @@ func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
 // Sum adds up matrix rows; of float64 and integers, by products with 1.
 func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
 	if e.dtype == tensor.F32 {
-		r := reduction{graph.Known(m.M), graph.Known(m.K), graph.Known(1)}
-		return e.reduce(r, arith.ReduceSum, graph.Known(1), arith.RootNone, tensor.F32, tensor.F32, bindings.Kernel{}, x, y)
+		r := &lower.Reduction{Lanes: lower.Lanes{Outer: graph.Known(m.M), N: graph.Known(m.K), Inner: graph.Known(1)},
+			First: arith.ReduceSum, Divisor: graph.Known(1), From: tensor.F32, To: tensor.F32, X: x, Y: y}
+		return e.Reduce(r)
 	}
 	one := constant[int64](1)
 	if e.dtype == tensor.F64 {

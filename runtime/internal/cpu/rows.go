@@ -12,6 +12,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		lower.Moves[*binder](),
+		lower.Reductions[*binder](),
 		attentionRows,
 		blocksRows,
 		castRows,

@@ -1,4 +1,5 @@
-// Package lower describes the work of nodes without a device: copies of elements. A device binds each kind of work once, as a method of its binder.
+// Package lower describes the work of nodes without a device: copies of elements, reductions. A
+// device binds each kind of work once, as a method of its binder.
 package lower
 
 import (
@@ -7,7 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Binder makes the step of one node on a device. Move adds work to the step, or refuses.
+// Binder makes the step of one node on a device. Move and Reduce add work to the step, or
+// refuse.
 type Binder interface {
 	// Facts returns the plan's knowledge of the node.
 	Facts() *device.Binding
@@ -22,6 +24,8 @@ type Binder interface {
 	// them from input 0.
 	Joins(parts []device.Share)
 	Splits(parts []device.Share)
+
+	Reduce(r *Reduction) error
 }
 
 // row returns the row of a device for operators of type T.
