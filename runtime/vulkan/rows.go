@@ -13,11 +13,11 @@ func families() [][]row {
 	return [][]row{
 		lower.Moves[*binder](),
 		lower.Reductions[*binder](),
+		lower.Summations[*binder](),
 		attentionRows,
 		castRows,
 		convRows,
 		countRows,
-		einsumRows,
 		eltwiseRows,
 		generateRows,
 		indexRows,

@@ -1,15 +1,17 @@
-// Package lower describes the work of nodes without a device: copies of elements, reductions. A
-// device binds each kind of work once, as a method of its binder.
+// Package lower describes the work of nodes without a device: copies of elements, reductions, sums
+// of products. A device binds each kind of work once, as a method of its binder.
 package lower
 
 import (
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Binder makes the step of one node on a device. Move and Reduce add work to the step, or
-// refuse.
+// Binder makes the step of one node on a device. Move, Reduce, Products and Convert add work to the
+// step, or refuse.
 type Binder interface {
 	// Facts returns the plan's knowledge of the node.
 	Facts() *device.Binding
@@ -26,6 +28,14 @@ type Binder interface {
 	Splits(parts []device.Share)
 
 	Reduce(r *Reduction) error
+
+	// SumType returns the type in which sums of elements of type d are computed. If rows is true, the
+	// elements of a sum must be in rows without gaps.
+	SumType(d tensor.DType) (sum tensor.DType, rows bool, err error)
+	// Products multiplies matrices of type d.
+	Products(d tensor.DType, m *arith.SummationMove, left, right, y device.Operand) error
+	// Convert converts n elements from one type to another.
+	Convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error
 }
 
 // row returns the row of a device for operators of type T.
