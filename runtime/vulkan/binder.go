@@ -161,6 +161,9 @@ func (b *binder) outMemory(i int) tensor.Shape {
 func (b *binder) in(i int) device.Operand  { return b.Input(i) }
 func (b *binder) out(i int) device.Operand { return b.Output(i) }
 
+// Step returns the step.
+func (b *binder) Step() *device.Step { return b.step }
+
 // Scratch is temp.
 func (b *binder) Scratch(n int) device.Operand { return b.temp(n) }
 

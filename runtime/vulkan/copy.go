@@ -10,7 +10,6 @@ import (
 
 // Move adds a dispatch for each copy.
 func (b *binder) Move(m *lower.Move) error {
-	before := len(b.step.Commands)
 	for _, c := range m.Copies {
 		ends, err := known(c.From, c.To)
 		if err != nil {
@@ -28,24 +27,7 @@ func (b *binder) Move(m *lower.Move) error {
 			return err
 		}
 	}
-	if m.InRoom {
-		b.stayWhole(before)
-	}
 	return nil
-}
-
-// Joins does nothing: dispatches copy parts that are in place, too.
-func (b *binder) Joins([]device.Share) {}
-
-// Splits does nothing.
-func (b *binder) Splits([]device.Share) {}
-
-// stayWhole marks the dispatches from the given one on as copies with nothing to do if both operands
-// share memory.
-func (b *binder) stayWhole(from int) {
-	for _, c := range b.step.Commands[from:] {
-		c.Kernel.(*kernel).whole = true
-	}
 }
 
 // axisSteps is an extent, and its strides in a source and a destination.
@@ -61,9 +43,10 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 	if err != nil {
 		return err
 	}
-	list, n := []axisSteps{}, 1
+	list, n, before, same := []axisSteps{}, 1, len(b.step.Commands), from == to
 	for _, a := range axes {
 		n *= a.n
+		same = same && a.from == a.to
 		last := len(list) - 1
 		switch {
 		case a.n == 1:
@@ -90,7 +73,11 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 	for _, a := range list {
 		w.int(a.to)
 	}
-	return b.flat("copy/strided", variant, n, nil, w, x, y)
+	err = b.flat("copy/strided", variant, n, nil, w, x, y)
+	for _, c := range b.step.Commands[before:] {
+		c.Kernel.(*kernel).same = same
+	}
+	return err
 }
 
 // clear adds a dispatch that sets n elements of type d to 0.

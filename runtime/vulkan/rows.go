@@ -12,6 +12,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		lower.Moves[*binder](),
+		lower.Maps[*binder](),
 		lower.Reductions[*binder](),
 		lower.Summations[*binder](),
 		attentionRows,

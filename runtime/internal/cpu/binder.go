@@ -294,6 +294,9 @@ func (b *binder) Input(i int) device.Operand {
 func (b *binder) in(i int) device.Operand  { return b.Input(i) }
 func (b *binder) out(i int) device.Operand { return b.Output(i) }
 
+// Step returns the step.
+func (b *binder) Step() *device.Step { return b.step }
+
 // Scratch is temp.
 func (b *binder) Scratch(n int) device.Operand { return b.temp(n) }
 

@@ -49,12 +49,6 @@ func (b *binder) Move(m *lower.Move) error {
 	return b.copy(m.DType, m.Copies, m.From, m.To)
 }
 
-// Joins sets the parts that the step joins.
-func (b *binder) Joins(parts []device.Share) { b.step.Joins = parts }
-
-// Splits sets the parts into which the step splits its input.
-func (b *binder) Splits(parts []device.Share) { b.step.Splits = parts }
-
 // copy adds a command that copies elements of type d from src to dst.
 func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand) error {
 	size, err := width(d)

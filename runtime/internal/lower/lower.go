@@ -1,5 +1,5 @@
-// Package lower describes the work of nodes without a device: copies of elements, reductions, sums
-// of products. A device binds each kind of work once, as a method of its binder.
+// Package lower describes the work of nodes without a device: copies of elements, functions of
+// elements, reductions, sums of products. A device binds each kind of work once, as a method of its binder.
 package lower
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Binder makes the step of one node on a device. Move, Reduce, Products and Convert add work to the
+// Binder makes the step of one node on a device. Move, Map, Reduce, Products and Convert add work to the
 // step, or refuse.
 type Binder interface {
 	// Facts returns the plan's knowledge of the node.
@@ -21,12 +21,11 @@ type Binder interface {
 	// Scratch returns n bytes that last for all work of the step.
 	Scratch(n int) device.Operand
 
-	Move(m *Move) error
-	// Joins tells that moves copy parts, one after another, to output 0. Splits tells that moves copy
-	// them from input 0.
-	Joins(parts []device.Share)
-	Splits(parts []device.Share)
+	// Step returns the step.
+	Step() *device.Step
 
+	Move(m *Move) error
+	Map(m *Map) error
 	Reduce(r *Reduction) error
 
 	// SumType returns the type in which sums of elements of type d are computed. If rows is true, the

@@ -123,13 +123,13 @@ func bindCopies[T array.Copier](o T, b Binder) error {
 
 func bindConcat(o *array.Concat, b Binder) error {
 	f := b.Facts()
-	b.Joins(shares(o.Axis, f.Out[0], f.In))
+	b.Step().Joins = shares(o.Axis, f.Out[0], f.In)
 	return bindCopies(o, b)
 }
 
 func bindSplit(o *array.Split, b Binder) error {
 	f := b.Facts()
-	b.Splits(shares(o.Axis, f.In[0], f.Out))
+	b.Step().Splits = shares(o.Axis, f.In[0], f.Out)
 	return bindCopies(o, b)
 }
 
