@@ -3,7 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,12 +23,8 @@ func (b *binder) SumType(d tensor.DType) (sum tensor.DType, rows bool, err error
 }
 
 // Products adds the dispatches of a batch of products.
-func (b *binder) Products(d tensor.DType, m *arith.SummationMove, left, right, y device.Operand) error {
-	p := &product{m: m.M, n: m.N, k: m.K, aRow: m.ARow, aCol: m.ACol, bRow: m.BRow, bCol: m.BCol}
-	for _, a := range m.Axes {
-		p.step(batchAxis{a.N, a.A, a.B})
-	}
-	return b.products(&multiplying{product: p, dtype: d, left: left, right: right, out: y, alpha: 1})
+func (b *binder) Products(d tensor.DType, p *lower.Product, left, right, y device.Operand) error {
+	return b.products(&multiplying{product: productFrom(p), dtype: d, left: left, right: right, out: y, alpha: 1})
 }
 
 // Convert adds a dispatch.

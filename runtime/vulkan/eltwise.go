@@ -36,59 +36,44 @@ func epilogueNumber(e kit.Epilogue) (uint32, error) {
 	return function("unary", e.Func)
 }
 
-// Map adds a dispatch. Floats of other types than the function takes are converted.
+// Map adds a dispatch. Elements of other types than the function takes are converted.
 func (b *binder) Map(m *lower.Map) error {
 	d := m.As
 	if m.Func == "pow" {
-		if m.In[1].DType.IsInteger() {
+		switch base, power := m.In[0].DType, m.In[1].DType; {
+		case power.IsInteger():
 			return b.powers(m)
+		case base == power:
+			d = base
 		}
-		d = m.In[0].DType
 	}
 	operands, shapes := make([]device.Operand, len(m.In)), make([]tensor.Shape, len(m.In))
 	var err error
 	for i, v := range m.In {
 		shapes[i], _ = v.Dims.Concrete()
-		if operands[i], err = b.as(d, v); err != nil {
+		if operands[i], err = lower.As(b, d, v); err != nil {
 			return err
 		}
 	}
-	y, shape := m.Out.Operand, b.OutShape(0)
-	narrow := m.Out.DType != d && !m.Test
-	if narrow {
-		y = b.temp(d.Bytes(shape.Len()))
-	}
-	shader := "eltwise/unary"
+	out, to := b.OutShape(0), d
+	shader := "eltwise/binary"
 	switch _, compares := shaders.Number("compare", m.Func); {
 	case len(m.In) == 2 && compares:
 		shader = "eltwise/compare"
-	case len(m.In) == 2:
-		shader = "eltwise/binary"
-	case m.Test:
+	case len(m.In) == 1 && m.Test:
 		shader = "eltwise/test"
+	case len(m.In) == 1:
+		shader = "eltwise/unary"
 	}
-	if len(m.In) == 1 {
-		err = b.unary(shader, m.Func, d, shape.Len(), m.P, m.Q, operands[0], y)
-	} else {
-		err = b.pairs(shader, m.Func, d, operands[0], operands[1], y, shape, shapes[0], shapes[1])
+	if m.Test {
+		to = m.Out.DType
 	}
-	if err != nil || !narrow {
-		return err
-	}
-	return b.convert(d, m.Out.DType, shape.Len(), y, m.Out.Operand)
-}
-
-// as returns a value as elements of type d. It refuses conversions other than between floats.
-func (b *binder) as(d tensor.DType, v lower.Value) (device.Operand, error) {
-	if v.DType == d {
-		return v.Operand, nil
-	}
-	if !floats[d] || !floats[v.DType] {
-		return device.Operand{}, device.Refuse("%v elements are computed as %v", v.DType, d)
-	}
-	s, _ := v.Dims.Concrete()
-	t := b.temp(d.Bytes(s.Len()))
-	return t, b.convert(v.DType, d, s.Len(), v.Operand, t)
+	return lower.Rounded(b, to, m.Out, func(y device.Operand) error {
+		if len(m.In) == 1 {
+			return b.unary(shader, m.Func, d, out.Len(), m.P, m.Q, operands[0], y)
+		}
+		return b.pairs(shader, m.Func, d, operands[0], operands[1], y, out, shapes[0], shapes[1])
+	})
 }
 
 // powers adds a dispatch of powers with integer exponents.
@@ -271,25 +256,12 @@ var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF
 
 // widened returns input i, of floats, as float32.
 func (b *binder) widened(i int) (device.Operand, error) {
-	d, n := b.DType(i), b.Shape(i).Len()
-	if d == tensor.F32 {
-		return b.in(i), nil
-	}
-	t := b.temp(tensor.F32.Bytes(n))
-	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
 // inFloat32 lets add compute output 0, of floats, as float32, and rounds it once.
 func (b *binder) inFloat32(add func(y device.Operand) error) error {
-	d, n := b.Out[0].DType, b.OutShape(0).Len()
-	if d == tensor.F32 {
-		return add(b.out(0))
-	}
-	t := b.temp(tensor.F32.Bytes(n))
-	if err := add(t); err != nil {
-		return err
-	}
-	return b.convert(tensor.F32, d, n, t, b.out(0))
+	return lower.Rounded(b, tensor.F32, lower.Output(b, 0), add)
 }
 
 func bindWhere(_ *arith.Where, b *binder) error {
@@ -314,7 +286,7 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if !b.Has(1) {
 		return b.Map(unary)
 	}
-	part, err := lower.Partial(b, unary.Out)
+	part, err := lower.Scratch(b, tensor.F32, unary.Out)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -20,15 +20,8 @@ func (b *binder) SumType(d tensor.DType) (sum tensor.DType, rows bool, err error
 }
 
 // Products adds a command.
-func (b *binder) Products(d tensor.DType, m *arith.SummationMove, left, right, y device.Operand) error {
-	p := &product{
-		m: graph.Known(m.M), n: graph.Known(m.N), k: graph.Known(m.K),
-		aRow: graph.Known(m.ARow), aCol: graph.Known(m.ACol), bRow: graph.Known(m.BRow), bCol: graph.Known(m.BCol),
-	}
-	for _, a := range m.Axes {
-		p.batch = append(p.batch, batchAxis{graph.Known(a.N), graph.Known(a.A), graph.Known(a.B)})
-	}
-	return b.multiply(d, p, left, right, y)
+func (b *binder) Products(d tensor.DType, p *lower.Product, left, right, y device.Operand) error {
+	return b.multiply(d, productFrom(p), left, right, y)
 }
 
 // Convert is convert.

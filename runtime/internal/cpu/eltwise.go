@@ -136,15 +136,11 @@ func (b *binder) Map(m *lower.Map) error {
 	}
 	left, right := m.In[0], &m.In[1]
 	if wide(right.DType) != right.DType && wide(m.As) != tensor.F32 {
-		n, ok := b.Max(right.Dims.Len())
-		if !ok {
-			return device.Refuse("extents %v are not known", right.Dims)
-		}
-		x := *right
-		right.DType, right.Operand = m.As, b.temp(m.As.Bytes(n))
-		if err := b.convert(x.DType, m.As, x.Dims.Len(), x.Operand, right.Operand); err != nil {
+		x, err := lower.As(b, m.As, *right)
+		if err != nil {
 			return err
 		}
+		right.DType, right.Operand = m.As, x
 	}
 	k, err := b.mapping(m)
 	if err != nil {
@@ -316,7 +312,7 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if err != nil {
 		return err
 	}
-	join, err := b.mapping(&lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b)})
+	join, err := b.mapping(&lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b, 0)})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -157,8 +158,7 @@ func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y devi
 
 // byteProductOf returns a product with the broadcasting of MatMul.
 func (b *binder) byteProductOf(left, right int, result tensor.DType) *byteProduct {
-	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)),
-		result: result, alpha: 1}
+	return &byteProduct{product: b.productOf([2]arith.AxisOrder{}, left, right), result: result, alpha: 1}
 }
 
 func bindMatMulInteger(kernel string, b *binder) error {
@@ -191,19 +191,7 @@ func bindMatMulIntegerToFloat(kernel string, b *binder) error {
 	}
 	in := byteInputs{a: 0, aScale: 2, aZero: 4, b: 1, bScale: 3, bZero: 5, yScale: none, yZero: none, bias: none}
 	g := b.byteProductOf(0, 1, tensor.F32)
-	y, n := b.out(0), b.Out[0].Dims.Len()
-	if b.Out[0].DType == tensor.F32 {
-		return b.bytes(kernel, g, in, add, y)
-	}
-	most, ok := b.Max(n)
-	if !ok {
-		return device.Refuse("extents %v are not known", b.Out[0].Dims)
-	}
-	sums := b.temp(4 * most)
-	if err := b.bytes(kernel, g, in, add, sums); err != nil {
-		return err
-	}
-	return b.convert(tensor.F32, b.Out[0].DType, n, sums, y)
+	return b.inFloats(func(y device.Operand) error { return b.bytes(kernel, g, in, add, y) })
 }
 
 func bindDynamicQuantizeMatMul(kernel string, b *binder) error {

@@ -104,11 +104,16 @@ func (s *summation) move(m *arith.SummationMove) error {
 		}
 		return s.Move(&Move{DType: s.dtype, From: x, To: y, Copies: []array.Copy{{Axes: axes}}})
 	case m.Kind == arith.SummationProducts:
-		return s.Products(s.dtype, m, x, s.at(m.By), y)
+		p := &Product{M: known(m.M), N: known(m.N), K: known(m.K), ARow: known(m.ARow), ACol: known(m.ACol),
+			BRow: known(m.BRow), BCol: known(m.BCol)}
+		for _, a := range m.Axes {
+			p.Step(BatchAxis{known(a.N), known(a.A), known(a.B)})
+		}
+		return s.Products(s.dtype, p, x, s.at(m.By), y)
 	case s.rows:
 		return s.Reduce(&Reduction{Lanes: Lanes{known(m.M), known(m.K), known(1)}, First: arith.ReduceSum,
 			Divisor: known(1), From: s.dtype, To: s.dtype, X: x, Y: y})
 	}
-	ones := &arith.SummationMove{M: m.M, N: 1, K: m.K, ARow: m.ARow, ACol: m.ACol}
+	ones := &Product{M: known(m.M), N: known(1), K: known(m.K), ARow: known(m.ARow), ACol: known(m.ACol)}
 	return s.Products(s.dtype, ones, x, constant(kit.One(s.dtype)), y)
 }

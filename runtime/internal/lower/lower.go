@@ -5,7 +5,6 @@ package lower
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +31,7 @@ type Binder interface {
 	// elements of a sum must be in rows without gaps.
 	SumType(d tensor.DType) (sum tensor.DType, rows bool, err error)
 	// Products multiplies matrices of type d.
-	Products(d tensor.DType, m *arith.SummationMove, left, right, y device.Operand) error
+	Products(d tensor.DType, p *Product, left, right, y device.Operand) error
 	// Convert converts n elements from one type to another.
 	Convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error
 }

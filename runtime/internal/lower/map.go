@@ -22,38 +22,6 @@ type Map struct {
 	Out  Value
 }
 
-// Value is an operand with the type and the extents of its elements.
-type Value struct {
-	device.Operand
-	DType tensor.DType
-	Dims  graph.Dims
-}
-
-// Input returns input i of a node.
-func Input(b Binder, i int) Value {
-	v := b.Facts().In[i]
-	return Value{b.Input(i), v.DType, v.Dims}
-}
-
-// Output returns output 0 of a node.
-func Output(b Binder) Value {
-	v := b.Facts().Out[0]
-	return Value{b.Output(0), v.DType, v.Dims}
-}
-
-// Partial returns scratch for elements of v as partial results, or v if they have its type.
-func Partial(b Binder, v Value) (Value, error) {
-	d := partial(v.DType)
-	if d == v.DType {
-		return v, nil
-	}
-	n, ok := b.Facts().Max(v.Dims.Len())
-	if !ok {
-		return v, device.Refuse("extents %v are not known", v.Dims)
-	}
-	return Value{b.Scratch(d.Bytes(n)), d, v.Dims}, nil
-}
-
 // Maps returns the rows of operators that compute functions of elements.
 func Maps[B Binder]() []device.Row[B] {
 	return []device.Row[B]{
@@ -78,7 +46,7 @@ func (m *Map) asBits() {
 // Unary returns a function of input 0.
 func Unary(o *arith.Unary, b Binder) *Map {
 	x := Input(b, 0)
-	m := &Map{Func: o.Func, P: o.P, Q: o.Q, As: x.DType, Test: o.Result == tensor.Bool, In: []Value{x}, Out: Output(b)}
+	m := &Map{Func: o.Func, P: o.P, Q: o.Q, As: x.DType, Test: o.Result == tensor.Bool, In: []Value{x}, Out: Output(b, 0)}
 	switch {
 	case o.Bits:
 		m.asBits()
@@ -103,7 +71,7 @@ func bindBinary(o *arith.Binary, b Binder) (err error) {
 	if o.Swap {
 		x, y = y, x
 	}
-	m := &Map{Func: o.Func, As: x.DType, Test: o.Result == tensor.Bool, In: []Value{x, y}, Out: Output(b)}
+	m := &Map{Func: o.Func, As: x.DType, Test: o.Result == tensor.Bool, In: []Value{x, y}, Out: Output(b, 0)}
 	if o.Bits {
 		m.asBits()
 	}
@@ -115,13 +83,13 @@ func bindPow(o *arith.Pow, b Binder) (err error) {
 	if y.Dims, err = o.Right(x.Dims, y.Dims); err != nil {
 		return err
 	}
-	return b.Map(&Map{Func: "pow", As: arith.PowType(x.DType, y.DType), In: []Value{x, y}, Out: Output(b)})
+	return b.Map(&Map{Func: "pow", As: arith.PowType(x.DType, y.DType), In: []Value{x, y}, Out: Output(b, 0)})
 }
 
 // Variadic joins the first two inputs, and then the others one by one. The output may share
 // memory with one of the first two only. Sums of halves are rounded once.
 func Variadic(o *arith.Variadic, b Binder) (err error) {
-	x, y, inputs := Input(b, 0), Output(b), len(b.Facts().In)
+	x, y, inputs := Input(b, 0), Output(b, 0), len(b.Facts().In)
 	if inputs == 1 {
 		one := graph.Known(1)
 		return b.Move(&Move{DType: x.DType, From: x.Operand, To: y.Operand,
@@ -130,7 +98,7 @@ func Variadic(o *arith.Variadic, b Binder) (err error) {
 	b.Step().InPlace = onlyOnce(b.Facts().Node.Inputs, b.Step().InPlace)
 	part := y
 	if o.Mean || o.Func == "add" && inputs > 2 {
-		if part, err = Partial(b, y); err != nil {
+		if part, err = Scratch(b, partial(y.DType), y); err != nil {
 			return err
 		}
 	}
