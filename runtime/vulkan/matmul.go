@@ -38,8 +38,7 @@ type batchAxis struct{ n, a, b int }
 
 // productOf returns the products of inputs left and right with axes in the given order.
 func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
-	return productFrom(lower.ProductOf(order, [2]graph.Dims{b.In[left].Dims, b.In[right].Dims},
-		[2]graph.Dims{b.Memory(left), b.Memory(right)}))
+	return productFrom(lower.InputProduct(b, order, left, right))
 }
 
 // productFrom returns products with extents that are numbers.

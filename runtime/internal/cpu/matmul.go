@@ -53,8 +53,7 @@ type batchAxis struct{ n, a, b graph.Dim }
 
 // productOf returns the products of inputs left and right with axes in the given order.
 func (b *binder) productOf(order [2]arith.AxisOrder, left, right int) *product {
-	p := productFrom(lower.ProductOf(order, [2]graph.Dims{b.In[left].Dims, b.In[right].Dims},
-		[2]graph.Dims{b.Memory(left), b.Memory(right)}))
+	p := productFrom(lower.InputProduct(b, order, left, right))
 	p.scattered = order[1].Batch || b.HasRoom()
 	return p
 }

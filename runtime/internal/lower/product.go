@@ -30,6 +30,13 @@ func (p *Product) Step(x BatchAxis) {
 	p.Batch = append(p.Batch, x)
 }
 
+// InputProduct is ProductOf for two inputs of a node.
+func InputProduct(b Binder, order [2]arith.AxisOrder, left, right int) *Product {
+	f := b.Facts()
+	return ProductOf(order, [2]graph.Dims{f.In[left].Dims, f.In[right].Dims},
+		[2]graph.Dims{f.Memory(left), f.Memory(right)})
+}
+
 // ProductOf cuts two operands into as few products as possible. Operands have axes with extents
 // dims, in memory of extents memory, and are multiplied with these axes in the given order. Rows
 // that share a right operand form one matrix.
