@@ -15,7 +15,6 @@ import (
 
 var eltwiseRows = []row{
 	rowFor("clip", bindClip),
-	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
 }
 
@@ -264,19 +263,25 @@ func (b *binder) inFloat32(add func(y device.Operand) error) error {
 	return lower.Rounded(b, tensor.F32, lower.Output(b, 0), add)
 }
 
-func bindWhere(_ *arith.Where, b *binder) error {
-	variant, err := widthName(b.DType(1))
+// Select adds a dispatch.
+func (b *binder) Select(s *lower.Select) error {
+	variant, err := widthName(s.Out.DType)
 	if err != nil {
 		return err
 	}
 	out := b.OutShape(0)
-	dims, steps := broadcast(out, b.Shape(0), b.Shape(1), b.Shape(2))
+	shapes := make([]tensor.Shape, 3)
+	for i, v := range []lower.Value{s.Condition, s.X, s.Y} {
+		shapes[i], _ = v.Dims.Concrete()
+	}
+	dims, steps := broadcast(out, shapes...)
 	var w words
 	w.int(out.Len(), 0, 0, 0, 0)
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	return b.flat("eltwise/where", variant, out.Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.flat("eltwise/where", variant, out.Len(), nil, w, s.Condition.Operand, s.X.Operand, s.Y.Operand,
+		s.Out.Operand)
 }
 
 // bindFused computes an activation and an operation with input 1, in either order. Halves are

@@ -16,7 +16,6 @@ import (
 
 var eltwiseRows = []row{
 	rowFor("clip", bindClip),
-	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
 	rowFor("gated", bindGatedAdd),
 	rowFor("snake", bindSnake),
@@ -282,18 +281,15 @@ func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error
 	return b.pairs(k, storage{bytes: 1}, storage{bytes: 1}, storage{bytes: 1}, x, x, y, bytes, bytes, bytes)
 }
 
-func bindWhere(_ *arith.Where, b *binder) error {
-	bytes := b.DType(1).Bits() / 8
+// Select adds a command.
+func (b *binder) Select(s *lower.Select) error {
+	bytes := s.Out.DType.Bits() / 8
 	k, err := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
 	if err != nil {
 		return err
 	}
-	dims := b.Out[0].Dims
-	if n, ok := dims.Len().Value(); ok && n == 0 {
-		return nil
-	}
-	return b.add(k, nil, whereWords(bytes, dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims), b.in(0), b.in(1), b.in(2),
-		b.out(0))
+	return b.add(k, nil, whereWords(bytes, s.Out.Dims, s.Condition.Dims, s.X.Dims, s.Y.Dims), s.Condition.Operand,
+		s.X.Operand, s.Y.Operand, s.Out.Operand)
 }
 
 // whereWords is nacre_where_words of csrc/eltwise/eltwise.h.

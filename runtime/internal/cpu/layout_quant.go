@@ -32,7 +32,7 @@ var blockedQuantRows = []blockedRow{
 		func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
 	blockedRowFor("lookup",
 		func(_ *quant.CodeTable, b *device.Binding, l device.Layout) *offer { return offerCodes(b, l) },
-		func(o *quant.CodeTable, b *binder) error { return bindPhysical(o, b, bindCodeTable) }),
+		func(_ *quant.CodeTable, b *binder) error { return lower.CodeTable(b.physical()) }),
 	blockedRowFor("quantize",
 		func(_ *quant.QuantizeLinear, b *device.Binding, l device.Layout) *offer { return offerGrid(b, l) },
 		func(o *quant.QuantizeLinear, b *binder) error { return bindPhysical(o, b, bindQuantizeLinear) }),

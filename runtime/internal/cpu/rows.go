@@ -15,6 +15,7 @@ func families() [][]row {
 		lower.Maps[*binder](),
 		lower.Reductions[*binder](),
 		lower.Summations[*binder](),
+		lower.Lookups[*binder](),
 		lower.ByteProducts[*binder]("gemv", "gemm"),
 		lower.ByteConvs[*binder]("depthwise", "gemv", "gemm"),
 		attentionRows,

@@ -33,9 +33,16 @@ type ByteProduct struct {
 	Y                device.Operand
 }
 
-// ByteBinder is a Binder with products and convolutions of codes by kernels of a given name.
+// ByteBinder is a Binder for codes. Its products and convolutions are by kernels of a given name.
 type ByteBinder interface {
 	Binder
+	// Table returns a function of codes, of numbers with the scale from as numbers with the scale to.
+	// Codes and results have the type of input x. Scales are inputs, and zero points the inputs after
+	// them. The table is none if it would map every code to itself.
+	Table(x, from, to int, f string, alpha float32) (device.Operand, error)
+	// Lookup copies codes if the table is none.
+	Lookup(l *Lookup) error
+	Select(s *Select) error
 	ByteProduct(kernel string, p *ByteProduct) error
 	ByteConv(kernel string, c *ByteConv) error
 }
