@@ -93,15 +93,6 @@ func (b *binder) powers(m *lower.Map) error {
 		w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
 }
 
-// computedAs returns the element type in which a function computes elements of type d. For a
-// function of bits, a signed type becomes unsigned.
-func computedAs(d tensor.DType, bits bool) tensor.DType {
-	if bits {
-		return d.Unsigned()
-	}
-	return d
-}
-
 // unary adds a dispatch of a function of n elements of type d.
 func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64, x, y device.Operand) error {
 	variant, err := typeName(d)
