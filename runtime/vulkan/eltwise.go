@@ -89,8 +89,8 @@ func (b *binder) powers(m *lower.Map) error {
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	return b.flat("eltwise/power", variant, out.Len(), []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))},
-		w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
+	constants := []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}
+	return b.flat("eltwise/power", variant, out.Len(), constants, w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
 }
 
 // unary adds a dispatch of a function of n elements of type d.

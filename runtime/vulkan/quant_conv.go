@@ -88,8 +88,8 @@ func (b *binder) ByteConv(_ string, c *lower.ByteConv) error {
 	w.int(count(byteWScale), count(byteWZero))
 	w.float(low, high)
 	constants := []uint32{
-		signed(b.DType(c.Inputs[byteX])), signed(b.DType(c.Inputs[byteW])), signed(b.Out[0].DType), half, uint32(kit.Btoi(c.Last)),
-		bias,
+		signed(b.DType(c.Inputs[byteX])), signed(b.DType(c.Inputs[byteW])), signed(b.Out[0].DType), half,
+		uint32(kit.Btoi(c.Last)), bias,
 		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(kit.Btoi(b.Has(c.Inputs[byteXZero]))),
 	}
 	var operands []device.Operand

@@ -308,7 +308,8 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if err != nil {
 		return err
 	}
-	join, err := b.mapping(&lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b, 0)})
+	m := &lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b, 0)}
+	join, err := b.mapping(m)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func bindScan(o *arith.Cumulate, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.run("f32_scan", scanWords(lower.Along(b.In[0].Dims, axis), o.Product, o.Exclusive, o.Reverse), b.in(0), b.out(0))
+	w := scanWords(lower.Along(b.In[0].Dims, axis), o.Product, o.Exclusive, o.Reverse)
+	return b.run("f32_scan", w, b.in(0), b.out(0))
 }
 
 func scanWords(r lower.Lanes, product, exclusive, reverse bool) (w words) {
