@@ -124,6 +124,7 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if err := guard.Call(func() error { return r.Bind(b.Op, x) }); err != nil {
 		return nil, err
 	}
+	x.step.Joins, x.step.Splits = nil, nil // dispatches copy parts that are in place, too
 	if x.step.Commands == nil {
 		x.step.Commands = []device.Command{}
 	}

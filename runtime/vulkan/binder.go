@@ -158,21 +158,14 @@ func (b *binder) outMemory(i int) tensor.Shape {
 	return s
 }
 
-// in returns input i as an operand. If it is left out, the operand is none.
-func (b *binder) in(i int) device.Operand {
-	if !b.Has(i) {
-		return device.Operand{}
-	}
-	return device.Operand{Place: device.In, Index: i}
-}
+func (b *binder) in(i int) device.Operand  { return b.Input(i) }
+func (b *binder) out(i int) device.Operand { return b.Output(i) }
 
-// out returns output i as an operand. If it is left out, the operand is none.
-func (b *binder) out(i int) device.Operand {
-	if !b.Wants(i) {
-		return device.Operand{}
-	}
-	return device.Operand{Place: device.Out, Index: i}
-}
+// Step returns the step.
+func (b *binder) Step() *device.Step { return b.step }
+
+// Scratch is temp.
+func (b *binder) Scratch(n int) device.Operand { return b.temp(n) }
 
 // temp returns n bytes of scratch, valid for all dispatches of the step.
 func (b *binder) temp(n int) device.Operand {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
@@ -13,14 +14,7 @@ import (
 )
 
 var eltwiseRows = []row{
-	rowFor("unary", func(o *arith.Unary, b *binder) error { return bindUnary(o, b) }),
 	rowFor("clip", bindClip),
-	rowFor("unary", func(o *arith.NumberTest, b *binder) error { return bindUnary(&o.Unary, b) }),
-	rowFor("binary", bindBinary),
-	rowFor("binary", func(o *arith.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
-	rowFor("pow", bindPow),
-	rowFor("variadic", bindVariadic),
-	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
 }
 
@@ -41,25 +35,62 @@ func epilogueNumber(e kit.Epilogue) (uint32, error) {
 	return function("unary", e.Func)
 }
 
-// computedAs returns the element type in which a function computes elements of type d. For a
-// function of bits, a signed type becomes unsigned.
-func computedAs(d tensor.DType, bits bool) tensor.DType {
-	if bits {
-		return d.Unsigned()
+// Map adds a dispatch. Elements of other types than the function takes are converted.
+func (b *binder) Map(m *lower.Map) error {
+	d := m.As
+	if m.Func == "pow" {
+		switch base, power := m.In[0].DType, m.In[1].DType; {
+		case power.IsInteger():
+			return b.powers(m)
+		case base == power:
+			d = base
+		}
 	}
-	return d
+	operands, shapes := make([]device.Operand, len(m.In)), make([]tensor.Shape, len(m.In))
+	var err error
+	for i, v := range m.In {
+		shapes[i], _ = v.Dims.Concrete()
+		if operands[i], err = lower.As(b, d, v); err != nil {
+			return err
+		}
+	}
+	out, to := b.OutShape(0), d
+	shader := "eltwise/binary"
+	switch _, compares := shaders.Number("compare", m.Func); {
+	case len(m.In) == 2 && compares:
+		shader = "eltwise/compare"
+	case len(m.In) == 1 && m.Test:
+		shader = "eltwise/test"
+	case len(m.In) == 1:
+		shader = "eltwise/unary"
+	}
+	if m.Test {
+		to = m.Out.DType
+	}
+	return lower.Rounded(b, to, m.Out, func(y device.Operand) error {
+		if len(m.In) == 1 {
+			return b.unary(shader, m.Func, d, out.Len(), m.P, m.Q, operands[0], y)
+		}
+		return b.pairs(shader, m.Func, d, operands[0], operands[1], y, out, shapes[0], shapes[1])
+	})
 }
 
-func bindUnary(o *arith.Unary, b *binder) error {
-	d := computedAs(b.DType(0), o.Bits)
-	if o.Integers && d.IsInteger() && !o.Bits {
-		return device.Refuse("%v elements are computed as float64", d)
+// powers adds a dispatch of powers with integer exponents.
+func (b *binder) powers(m *lower.Map) error {
+	variant, err := floatName(m.Out.DType)
+	if err != nil {
+		return err
 	}
-	shader, name := "eltwise/unary", o.Func
-	if o.Result == tensor.Bool {
-		shader = "eltwise/test"
+	d, out := m.In[1].DType, b.OutShape(0)
+	xs, _ := m.In[0].Dims.Concrete()
+	ys, _ := m.In[1].Dims.Concrete()
+	dims, steps := broadcast(out, xs, ys)
+	w := words{uint32(out.Len())}
+	if err := w.under(broadcastAxes, dims, steps...); err != nil {
+		return err
 	}
-	return b.unary(shader, name, d, b.OutShape(0).Len(), o.P, o.Q, b.in(0), b.out(0))
+	constants := []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}
+	return b.flat("eltwise/power", variant, out.Len(), constants, w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
 }
 
 // unary adds a dispatch of a function of n elements of type d.
@@ -88,7 +119,7 @@ func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64,
 // ends are inputs.
 func bindClip(o *arith.Clip, b *binder) error {
 	if !o.Inputs {
-		return bindUnary(&o.Unary, b)
+		return b.Map(lower.Unary(&o.Unary, b))
 	}
 	d, out := b.DType(0), b.OutShape(0)
 	x := b.in(0)
@@ -193,56 +224,6 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
 }
 
-func bindBinary(o *arith.Binary, b *binder) error {
-	d := computedAs(b.DType(0), o.Bits)
-	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	ys, _ := right.Concrete()
-	x, y, xs := b.in(0), b.in(1), b.Shape(0)
-	if o.Swap {
-		x, y, xs, ys = y, x, ys, xs
-	}
-	shader := "eltwise/binary"
-	if _, ok := shaders.Number("compare", o.Func); ok {
-		shader = "eltwise/compare"
-	}
-	return b.pairs(shader, o.Func, d, x, y, b.out(0), b.OutShape(0), xs, ys)
-}
-
-func bindPow(o *arith.Pow, b *binder) error {
-	base, power := b.DType(0), b.DType(1)
-	if base != power && !power.IsInteger() || !floats[base] {
-		return device.Refuse("%v elements are raised to powers of type %v", base, power)
-	}
-	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	ys, _ := right.Concrete()
-	if power.IsInteger() {
-		return b.powers(ys)
-	}
-	return b.pairs("eltwise/binary", "pow", base, b.in(0), b.in(1), b.out(0), b.OutShape(0), b.Shape(0), ys)
-}
-
-// powers adds a dispatch of powers with integer exponents.
-func (b *binder) powers(ys tensor.Shape) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	d, out := b.DType(1), b.OutShape(0)
-	dims, steps := broadcast(out, b.Shape(0), ys)
-	w := words{uint32(out.Len())}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
-	return b.flat("eltwise/power", variant, out.Len(),
-		[]uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
-}
-
 // set returns the names as a set.
 func set(names ...string) map[string]bool {
 	m := map[string]bool{}
@@ -263,133 +244,65 @@ var (
 // floats are the element types that shaders compute on as floats.
 var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF16: true}
 
-// bindVariadic joins the first two inputs into the output, and then the others one by one. With
-// more than two inputs the output shares no memory with the first, since a later one may be the
-// same value.
-func bindVariadic(o *arith.Variadic, b *binder) error {
-	d, out := b.DType(0), b.OutShape(0)
-	if len(b.In) == 1 {
-		return b.copyAll(d, out.Len(), b.in(0), b.out(0))
-	}
-	if len(b.In) > 2 {
-		b.step.InPlace = nil
-	}
-	if floats[d] && (o.Mean || len(b.In) > 2) {
-		return b.inFloat32(func(y device.Operand) error { return b.joinAll(o, tensor.F32, b.widened, y) })
-	}
-	if o.Mean {
-		return device.Refuse("no shader computes means of %v elements", d)
-	}
-	return b.joinAll(o, d, func(i int) (device.Operand, error) { return b.in(i), nil }, b.out(0))
-}
-
-// joinAll adds the dispatches that join all inputs. Place returns an input as elements of type d.
-func (b *binder) joinAll(
-	o *arith.Variadic, d tensor.DType, place func(i int) (device.Operand, error), y device.Operand,
-) error {
-	out, xs := b.OutShape(0), b.Shape(0)
-	x, err := place(0)
-	if err != nil {
-		return err
-	}
-	for i := 1; i < len(b.In); i++ {
-		next, err := place(i)
-		if err != nil {
-			return err
-		}
-		if err := b.pairs("eltwise/binary", o.Func, d, x, next, y, out, xs, b.Shape(i)); err != nil {
-			return err
-		}
-		x, xs = y, out
-	}
-	if !o.Mean {
-		return nil
-	}
-	return b.pairs("eltwise/binary", "div", d, x, constant(float32(len(b.In))), y, out, out, nil)
-}
-
 // widened returns input i, of floats, as float32.
 func (b *binder) widened(i int) (device.Operand, error) {
-	d, n := b.DType(i), b.Shape(i).Len()
-	if d == tensor.F32 {
-		return b.in(i), nil
-	}
-	t := b.temp(tensor.F32.Bytes(n))
-	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
 // inFloat32 lets add compute output 0, of floats, as float32, and rounds it once.
 func (b *binder) inFloat32(add func(y device.Operand) error) error {
-	d, n := b.Out[0].DType, b.OutShape(0).Len()
-	if d == tensor.F32 {
-		return add(b.out(0))
-	}
-	t := b.temp(tensor.F32.Bytes(n))
-	if err := add(t); err != nil {
-		return err
-	}
-	return b.convert(tensor.F32, d, n, t, b.out(0))
+	return lower.Rounded(b, tensor.F32, lower.Output(b, 0), add)
 }
 
-func bindWhere(_ *arith.Where, b *binder) error {
-	variant, err := widthName(b.DType(1))
+// Select adds a dispatch.
+func (b *binder) Select(s *lower.Select) error {
+	variant, err := widthName(s.Out.DType)
 	if err != nil {
 		return err
 	}
 	out := b.OutShape(0)
-	dims, steps := broadcast(out, b.Shape(0), b.Shape(1), b.Shape(2))
+	shapes := make([]tensor.Shape, 3)
+	for i, v := range []lower.Value{s.Condition, s.X, s.Y} {
+		shapes[i], _ = v.Dims.Concrete()
+	}
+	dims, steps := broadcast(out, shapes...)
 	var w words
 	w.int(out.Len(), 0, 0, 0, 0)
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	return b.flat("eltwise/where", variant, out.Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.flat("eltwise/where", variant, out.Len(), nil, w, s.Condition.Operand, s.X.Operand, s.Y.Operand,
+		s.Out.Operand)
 }
 
-// bindFused computes an activation and an operation with input 1, in either order.
+// bindFused computes an activation and an operation with input 1, in either order. Halves are
+// rounded once.
 func bindFused(o *arith.Fused, b *binder) error {
-	d, out := b.DType(0), b.OutShape(0)
+	unary := lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b)
 	if !b.Has(1) {
-		return b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, b.in(0), b.out(0))
+		return b.Map(unary)
 	}
-	if !floats[d] {
-		return device.Refuse("no shader computes the function %s of %v elements", o.Unary, d)
+	part, err := lower.Scratch(b, tensor.F32, unary.Out)
+	if err != nil {
+		return err
 	}
 	b.step.InPlace = nil
-	return b.inFloat32(func(y device.Operand) error { return b.fused(o, y) })
-}
-
-// fused adds the dispatches of both, in float32.
-func (b *binder) fused(o *arith.Fused, y device.Operand) error {
-	out := b.OutShape(0)
-	x, err := b.widened(0)
-	if err != nil {
-		return err
-	}
-	other, err := b.widened(1)
-	if err != nil {
-		return err
-	}
+	unary.As = part.DType
+	pair := &lower.Map{Func: o.Binary, As: part.DType, In: []lower.Value{unary.In[0], lower.Input(b, 1)}, Out: unary.Out}
+	first, second := pair, unary
 	if o.First {
-		if err := b.unary("eltwise/unary", o.Unary, tensor.F32, out.Len(), o.P, 0, x, y); err != nil {
-			return err
-		}
-		x = y
+		first, second = unary, pair
 	}
-	if err := b.pairs("eltwise/binary", o.Binary, tensor.F32, x, other, y, out, out, b.Shape(1)); err != nil || o.First {
+	first.Out, second.In[0] = part, part
+	if err := b.Map(first); err != nil {
 		return err
 	}
-	return b.unary("eltwise/unary", o.Unary, tensor.F32, out.Len(), o.P, 0, y, y)
+	return b.Map(second)
 }
 
 // copyAll adds a dispatch that copies n elements.
 func (b *binder) copyAll(d tensor.DType, n int, x, y device.Operand) error {
-	before := len(b.step.Commands)
-	err := b.strided(d, 0, 0, []axisSteps{{n, 1, 1}}, x, y)
-	for i := range b.step.Commands[before:] {
-		b.step.Commands[before+i].Kernel.(*kernel).whole = true
-	}
-	return err
+	return b.strided(d, 0, 0, []axisSteps{{n, 1, 1}}, x, y)
 }
 
 var castRows = []row{

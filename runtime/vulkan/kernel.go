@@ -13,7 +13,7 @@ type kernel struct {
 	groups    [3]int
 	work      int     // multiply-adds
 	limits    *limits // nil for none
-	whole     bool    // operand 1 becomes a copy of operand 0: nothing to do if they share memory
+	same      bool    // copies to the same places of operand 1: nothing to do if they share memory
 }
 
 // Op returns the shader's name, such as eltwise/unary.

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
@@ -35,71 +36,23 @@ type product struct {
 // batchAxis is an extent and the strides of both operands. A shared operand has stride 0.
 type batchAxis struct{ n, a, b int }
 
-// stridesOf returns the strides of a row-major value in elements.
-func stridesOf(s tensor.Shape) []int {
-	list, step := make([]int, len(s)), 1
-	for i := len(s) - 1; i >= 0; i-- {
-		list[i] = step
-		step *= s[i]
-	}
-	return list
-}
-
-// matrixAxes returns the extents of an operand and its strides in memory, in the order of its axes.
-// A vector gets a second axis that makes it a row or a column.
-func matrixAxes(order arith.AxisOrder, s, memory tensor.Shape, row bool) (dims, steps []int) {
-	strides := stridesOf(memory)
-	if len(s) == 1 {
-		if row {
-			return []int{1, s[0]}, []int{s[0], 1}
-		}
-		return []int{s[0], 1}, []int{1, 1}
-	}
-	return numbers(order.Apply(graph.DimsOf(s))), numbers(order.Apply(graph.DimsOf(strides)))
-}
-
-func numbers(list []graph.Dim) []int {
-	out := make([]int, len(list))
-	for i, d := range list {
-		out[i], _ = d.Value()
-	}
-	return out
-}
-
-// productOf splits inputs left and right into as few products as possible. Batch axes merge if both
-// operands step over them alike. Rows that share a right operand form one matrix.
+// productOf returns the products of inputs left and right with axes in the given order.
 func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
-	da, sa := matrixAxes(order[0], b.Shape(left), b.memory(left), true)
-	db, sb := matrixAxes(order[1], b.Shape(right), b.memory(right), false)
-	la, lb := len(da)-2, len(db)-2
-	p := &product{m: da[la], k: da[la+1], n: db[lb+1], aRow: sa[la], aCol: sa[la+1], bRow: sb[lb], bCol: sb[lb+1]}
-	for i := max(la, lb); i > 0; i-- {
-		x := batchAxis{1, 0, 0}
-		if i <= la && da[la-i] != 1 {
-			x.n, x.a = da[la-i], sa[la-i]
-		}
-		if i <= lb && db[lb-i] != 1 {
-			x.n, x.b = db[lb-i], sb[lb-i]
-		}
-		p.step(x)
+	return productFrom(lower.InputProduct(b, order, left, right))
+}
+
+// productFrom returns products with extents that are numbers.
+func productFrom(x *lower.Product) *product {
+	number := func(d graph.Dim) int {
+		n, _ := d.Value()
+		return n
 	}
-	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b == 0 && p.batch[last].a == p.m*p.aRow {
-		p.m *= p.batch[last].n
-		p.batch = p.batch[:last]
+	p := &product{m: number(x.M), n: number(x.N), k: number(x.K), aRow: number(x.ARow), aCol: number(x.ACol),
+		bRow: number(x.BRow), bCol: number(x.BCol)}
+	for _, a := range x.Batch {
+		p.batch = append(p.batch, batchAxis{number(a.N), number(a.A), number(a.B)})
 	}
 	return p
-}
-
-// step adds an axis to the batch, inside the others.
-func (p *product) step(x batchAxis) {
-	if x.n == 1 {
-		return
-	}
-	if last := len(p.batch) - 1; last >= 0 && p.batch[last].a == x.a*x.n && p.batch[last].b == x.b*x.n {
-		p.batch[last] = batchAxis{p.batch[last].n * x.n, x.a, x.b}
-		return
-	}
-	p.batch = append(p.batch, x)
 }
 
 // addend is a value added to products: an operand with strides over rows, columns and matrices, and

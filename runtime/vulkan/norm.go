@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
@@ -111,14 +112,15 @@ func (b *binder) normalise(axes []int, y device.Operand) error {
 	for _, a := range axes {
 		n, kept[a], reduced[a] = n*x[a], 1, true
 	}
-	list := reductions(x, reduced)
 	mean, deviation := b.temp(4*kept.Len()), b.temp(4*kept.Len())
-	means := part{first: arith.ReduceSum, divisor: n, from: tensor.F32, to: tensor.F32}
-	deviations := part{first: arith.ReduceSumSquare, root: arith.RootSqrt, divisor: n, from: tensor.F32, to: tensor.F32}
+	means := lower.Reduction{First: arith.ReduceSum, Divisor: graph.Known(n), From: tensor.F32, To: tensor.F32, X: in,
+		Y: mean}
+	deviations := means
+	deviations.First, deviations.Root, deviations.X, deviations.Y = arith.ReduceSumSquare, arith.RootSqrt, y, deviation
 	for _, step := range []func() error{
-		func() error { return b.runs(list, means, false, in, mean) },
+		func() error { return lower.Reduce(b, graph.DimsOf(x), reduced, means) },
 		func() error { return b.pairs("eltwise/binary", "sub", tensor.F32, in, mean, y, x, x, kept) },
-		func() error { return b.runs(list, deviations, false, y, deviation) },
+		func() error { return lower.Reduce(b, graph.DimsOf(x), reduced, deviations) },
 		func() error {
 			return b.pairs("eltwise/binary", "add", tensor.F32, deviation, constant(float32(1e-9)), deviation, kept, kept, nil)
 		},

@@ -60,7 +60,7 @@ const runningAxes = 8
 
 // bindRunning computes running sums and products. Signed and unsigned integers wrap around alike.
 func bindRunning(o *arith.Cumulate, b *binder) error {
-	variant, err := typeName(computedAs(b.DType(0), true))
+	variant, err := typeName(b.DType(0).Unsigned())
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (b *binder) window(name string, axes []int, last bool) error {
 	}
 	var kept, over []axisSteps
 	count := 1
-	for i, step := range stridesOf(x) {
+	for i, step := range x.Strides() {
 		list := &kept
 		if slices.Contains(axes, i) {
 			list, count = &over, count*x[i]

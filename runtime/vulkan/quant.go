@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -17,12 +18,6 @@ var quantRows = []row{
 	rowFor("codes", bindBnb4),
 	rowFor("dynamic", bindDynamicQuantizeLinear),
 	rowFor("pair", bindQLinearPair),
-	rowFor("lookup", func(_ *quant.CodeTable, b *binder) error {
-		n := b.Shape(0).Len()
-		return b.lookup(n, n, 0, n, b.in(0), b.in(1))
-	}),
-	rowFor("lookup", bindQLinearUnary),
-	rowFor("lookup", bindQLinearConcat),
 }
 
 // precisions are the numbers that include/scale.glsl has for types.
@@ -304,21 +299,23 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	return b.flat("quant/pair", "bytes", n, constants, w, append(operands, b.out(0))...)
 }
 
-// lookup adds a dispatch that maps codes by a table. Rows of n codes begin at element start of the
-// result, to elements apart.
-func (b *binder) lookup(total, n, start, to int, x, table device.Operand) error {
+// Lookup adds a dispatch.
+func (b *binder) Lookup(l *lower.Lookup) error {
+	n, err := known(l.Rows.Mul(l.N), l.N, l.At, l.To)
+	if err != nil {
+		return err
+	}
 	b.step.InPlace = nil
 	var w words
-	w.int(total, n, start, to)
-	return b.flat("quant/lookup", "bytes", total, nil, w, x, table, b.out(0))
+	w.int(n...)
+	return b.flat("quant/lookup", "bytes", n[0], nil, w, l.X, l.Table, l.Y)
 }
 
 // tableFunctions are the numbers that quant/table has for functions of dequantised values.
 var tableFunctions = map[string]uint32{"": 0, "sigmoid": 1, "leaky_relu": 2}
 
-// table adds a dispatch that computes a function of all 256 codes. Codes and results have the type
-// of input x. Inputs from and to are the scales; their zero points are the inputs after them.
-func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
+// Table adds a dispatch.
+func (b *binder) Table(x, from, to int, f string, alpha float32) (device.Operand, error) {
 	t := b.temp(256)
 	if b.DType(from) != b.DType(to) || b.DType(to) != tensor.F32 && b.DType(to) != tensor.F16 {
 		return t, device.Refuse("scales are %v and %v", b.DType(from), b.DType(to))
@@ -329,37 +326,4 @@ func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand
 	var w words
 	w.float(float64(alpha))
 	return t, b.flat("quant/table", "bytes", 256, constants, w, b.in(from), b.in(from+1), b.in(to), b.in(to+1), t)
-}
-
-func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {
-	t, err := b.table(0, 1, 3, o.Func, o.Alpha)
-	if err != nil {
-		return err
-	}
-	n := b.Shape(0).Len()
-	return b.lookup(n, n, 0, n, b.in(0), t)
-}
-
-func bindQLinearConcat(o *quant.QLinearConcat, b *binder) error {
-	y := b.OutShape(0)
-	axis, err := o.Axis(len(y))
-	if err != nil {
-		return err
-	}
-	at := 0
-	for _, i := range o.Values {
-		t, err := b.table(i, i+1, 0, "", 0)
-		if err != nil {
-			return err
-		}
-		n := b.Shape(i)[axis:].Len()
-		if n == 0 {
-			continue
-		}
-		if err := b.lookup(b.Shape(i).Len(), n, at, y[axis:].Len(), b.in(i), t); err != nil {
-			return err
-		}
-		at += n
-	}
-	return nil
 }

@@ -4,36 +4,10 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-var quantConvRows = []row{
-	rowFor("conv", bindConvInteger),
-	rowFor("conv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, kit.Epilogue{}, b) }),
-	rowFor("conv", func(o *quant.FusedQLinearConv, b *binder) error {
-		return bindQLinearConv(&o.QLinearConv, o.Epilogue, b)
-	}),
-}
-
-// byteConv is a dispatch of quant/conv.
-type byteConv struct {
-	shape    *nn.ConvShape
-	last     bool
-	inputs   [14]int // by operand; negative for none
-	variant  string
-	epilogue kit.Epilogue
-}
-
-// at returns the input for operand i. For none, it is a number that no node has.
-func (c *byteConv) at(i int) int {
-	if c.inputs[i] < 0 {
-		return math.MaxInt
-	}
-	return c.inputs[i]
-}
 
 // The operands of quant/conv.
 const (
@@ -53,15 +27,22 @@ const (
 	byteStageZero
 )
 
-// convBytes adds the dispatch.
-func (b *binder) convBytes(c *byteConv) error {
-	w, err := convWords(c.shape)
+// ByteConv adds a dispatch.
+func (b *binder) ByteConv(_ string, c *lower.ByteConv) error {
+	variant := "bytes"
+	switch d := b.Out[0].DType; {
+	case d == tensor.I32:
+		variant = "integers"
+	case d.Bits() != 8:
+		return device.Refuse("results are %v", d)
+	}
+	w, err := convWords(c.Shape)
 	if err != nil {
 		return err
 	}
 	var scales []int
 	for _, i := range []int{byteXScale, byteWScale, byteYScale, byteAddScale, byteStage} {
-		if x := c.at(i); b.Has(x) {
+		if x := c.Inputs[i]; b.Has(x) {
 			scales = append(scales, x)
 		}
 	}
@@ -70,71 +51,52 @@ func (b *binder) convBytes(c *byteConv) error {
 		return err
 	}
 	low, high, clamps := math.Inf(-1), math.Inf(1), uint32(0)
-	switch c.epilogue.Func {
+	switch c.Epilogue.Func {
 	case "":
 	case "relu":
 		low, clamps = 0, 1
 	case "clip":
-		low, high, clamps = c.epilogue.P, c.epilogue.Q, 1
+		low, high, clamps = c.Epilogue.P, c.Epilogue.Q, 1
 	default:
-		return device.Refuse("activation %s", c.epilogue.Func)
+		return device.Refuse("activation %s", c.Epilogue.Func)
 	}
 	// The kind of codes: 0 for none, 1 for unsigned and 2 for signed codes.
 	kind := func(codes, there int) uint32 {
-		if !b.Has(c.at(there)) {
+		if !b.Has(c.Inputs[there]) {
 			return 0
 		}
-		return 1 + signed(b.DType(c.at(codes)))
+		return 1 + signed(b.DType(c.Inputs[codes]))
 	}
 	bias := uint32(0)
-	switch b.DType(c.at(byteBias)) {
+	switch b.DType(c.Inputs[byteBias]) {
 	case tensor.I32:
 		bias = 1
 	case tensor.F32:
 		bias = 2
 	}
-	if err := b.loops(2 * c.shape.Channels * product3(c.shape.Kernel)); err != nil {
+	if err := b.loops(2 * c.Shape.Channels * product3(c.Shape.Kernel)); err != nil {
 		return err
 	}
 	n := b.OutShape(0).Len()
 	w = append(words{uint32(n)}, w...)
 	count := func(i int) int {
-		if !b.Has(c.at(i)) {
+		if !b.Has(c.Inputs[i]) {
 			return 0
 		}
-		return b.Shape(c.at(i)).Len()
+		return b.Shape(c.Inputs[i]).Len()
 	}
 	w.int(count(byteWScale), count(byteWZero))
 	w.float(low, high)
 	constants := []uint32{
-		signed(b.DType(c.at(byteX))), signed(b.DType(c.at(byteW))), signed(b.Out[0].DType), half, uint32(kit.Btoi(c.last)),
-		bias,
-		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(kit.Btoi(b.Has(c.at(byteXZero)))),
+		signed(b.DType(c.Inputs[byteX])), signed(b.DType(c.Inputs[byteW])), signed(b.Out[0].DType), half,
+		uint32(kit.Btoi(c.Last)), bias,
+		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(kit.Btoi(b.Has(c.Inputs[byteXZero]))),
 	}
 	var operands []device.Operand
-	for i := range c.inputs {
-		operands = append(operands, b.in(c.at(i)))
+	for _, i := range c.Inputs {
+		operands = append(operands, b.in(i))
 	}
 	b.step.InPlace = nil
-	defer b.works(n * c.shape.Channels * product3(c.shape.Kernel))
-	return b.flat("quant/conv", c.variant, n, constants, w, append(operands, b.out(0))...)
-}
-
-func bindConvInteger(o *quant.ConvInteger, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil {
-		return err
-	}
-	return b.convBytes(&byteConv{shape: s, variant: "integers",
-		inputs: [14]int{0, -1, 2, 1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1}})
-}
-
-func bindQLinearConv(o *quant.QLinearConv, epilogue kit.Epilogue, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(3))
-	if err != nil {
-		return err
-	}
-	inputs := [14]int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale,
-		quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
-	return b.convBytes(&byteConv{shape: s, last: o.ChannelsLast, variant: "bytes", inputs: inputs, epilogue: epilogue})
+	defer b.works(n * c.Shape.Channels * product3(c.Shape.Kernel))
+	return b.flat("quant/conv", variant, n, constants, w, append(operands, b.out(0))...)
 }

@@ -71,7 +71,7 @@ func (v *versions) add(i int) {
 			v.of[i][k] = v.read(o)
 		}
 	}
-	if c.kernel != nil && c.kernel.whole && c.planned[0] == c.planned[1] {
+	if c.kernel != nil && c.kernel.same && c.planned[0] == c.planned[1] {
 		// The value already is where its copy goes. Later commands of the step change it.
 		c.isGone = true
 		if x := v.of[i][0]; x != nil && x.planned == c.planned[0] {

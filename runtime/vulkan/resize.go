@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -16,7 +17,12 @@ var resizeRows = []row{
 // bindResize adds a dispatch for each axis that changes. Interpolated values between two of these
 // are float32.
 func bindResize(o *vision.Resize, b *binder) error {
-	tables, err := resizeTables(o, b)
+	tables, err := lower.ResizeTables(o, b.Binding, func(bytes int) error {
+		if bytes > mostResampled {
+			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -74,26 +80,6 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 
 // mostResampled bounds, in bytes, the places and weights of an axis.
 const mostResampled = 1 << 24
-
-// resizeTables returns how the axes of input 0 are resampled. It refuses if an input that matters
-// is not constant.
-func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
-	list := make([]*tensor.Tensor, len(b.In))
-	for i := 1; i < len(list); i++ {
-		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
-			continue
-		}
-		if list[i] = b.Const(i); list[i] == nil {
-			return nil, device.Refuse("the elements of input %d are known only while running", i)
-		}
-	}
-	return o.Tables(list, b.Shape(0), func(bytes int) error {
-		if bytes > mostResampled {
-			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
-		}
-		return nil
-	})
-}
 
 // resample adds the dispatch of one axis. Shape is the extents of its result.
 func (b *binder) resample(

@@ -4,18 +4,24 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 )
 
 // families lists the rows of every family, one line per file. The best row of an operator comes
 // first.
 func families() [][]row {
 	return [][]row{
+		lower.Moves[*binder](),
+		lower.Maps[*binder](),
+		lower.Reductions[*binder](),
+		lower.Summations[*binder](),
+		lower.Lookups[*binder](),
+		lower.ByteProducts[*binder]("product"),
+		lower.ByteConvs[*binder]("conv"),
 		attentionRows,
 		castRows,
 		convRows,
-		copyRows,
 		countRows,
-		einsumRows,
 		eltwiseRows,
 		generateRows,
 		indexRows,
@@ -25,11 +31,8 @@ func families() [][]row {
 		orderRows,
 		packedRows,
 		poolRows,
-		quantConvRows,
-		quantProductRows,
 		quantRows,
 		randomRows,
-		reduceRows,
 		resizeRows,
 		rnnRows,
 		signalRows,

@@ -53,8 +53,8 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	if err := b.flat("conv/points", s.variant, s.Channels*tiles, nil, w, b.in(0), pixels); err != nil {
 		return err
 	}
-	p := &product{m: s.Filters, n: tiles, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: tiles, bCol: 1}
-	p.step(batchAxis{winogradPoints, s.Filters * s.Channels, s.Channels * tiles})
+	p := &product{m: s.Filters, n: tiles, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: tiles, bCol: 1,
+		batch: []batchAxis{{winogradPoints, s.Filters * s.Channels, s.Channels * tiles}}}
 	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: filters, right: pixels, out: results,
 		alpha: 1}); err != nil {
 		return err

@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -49,10 +50,10 @@ func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 	if err != nil {
 		return all, err
 	}
-	in := byteInputs{
-		a: quant.QAttentionInput, aScale: quant.QAttentionScale, aZero: quant.QAttentionZero, b: quant.QAttentionWeights,
-		bScale: quant.QAttentionWeightScale,
-		bZero:  quant.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
+	in := lower.ByteInputs{
+		A: quant.QAttentionInput, AScale: quant.QAttentionScale, AZero: quant.QAttentionZero, B: quant.QAttentionWeights,
+		BScale: quant.QAttentionWeightScale, BZero: quant.QAttentionWeightZero, YScale: lower.None, YZero: lower.None,
+		Bias: lower.None,
 	}
 	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
 }

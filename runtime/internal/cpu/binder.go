@@ -283,24 +283,22 @@ func (b *binder) run(op string, w words, operands ...device.Operand) error {
 	return b.add(k, nil, w, operands...)
 }
 
-// in returns input i as an operand, or none if it is left out.
-func (b *binder) in(i int) device.Operand {
-	if !b.Has(i) {
-		return device.Operand{}
-	}
-	if i < len(b.replaced) && b.replaced[i].Place != device.None {
+// Input returns input i as an operand, or none if it is left out.
+func (b *binder) Input(i int) device.Operand {
+	if b.Has(i) && i < len(b.replaced) && b.replaced[i].Place != device.None {
 		return b.replaced[i]
 	}
-	return device.Operand{Place: device.In, Index: i}
+	return b.Binding.Input(i)
 }
 
-// out returns output i as an operand, or none if it is left out.
-func (b *binder) out(i int) device.Operand {
-	if !b.Wants(i) {
-		return device.Operand{}
-	}
-	return device.Operand{Place: device.Out, Index: i}
-}
+func (b *binder) in(i int) device.Operand  { return b.Input(i) }
+func (b *binder) out(i int) device.Operand { return b.Output(i) }
+
+// Step returns the step.
+func (b *binder) Step() *device.Step { return b.step }
+
+// Scratch is temp.
+func (b *binder) Scratch(n int) device.Operand { return b.temp(n) }
 
 // temp returns n bytes of scratch. They last for all commands of the step.
 func (b *binder) temp(n int) device.Operand {

@@ -9,7 +9,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blocksRows = []row{
@@ -116,19 +115,8 @@ func bindBlocksCast(_ *arith.Cast, b *binder) error {
 	if to.Short() == "" {
 		return device.Refuse("blocks become %v in Go", to)
 	}
-	n, y := b.In[0].Dims.Len(), b.out(0)
-	if to != tensor.F32 {
-		most, ok := b.Max(n)
-		if !ok {
-			return device.Refuse("extents %v are not known", b.In[0].Dims)
-		}
-		y = b.temp(tensor.F32.Bytes(most))
-	}
 	var w words
-	w.dim(n)
+	w.dim(b.In[0].Dims.Len())
 	w.int(blockType(of))
-	if err := b.run("unpack_blocks", w, b.in(0), bookOf(of), y); err != nil || to == tensor.F32 {
-		return err
-	}
-	return b.convert(tensor.F32, to, n, y, b.out(0))
+	return b.inFloats(func(y device.Operand) error { return b.run("unpack_blocks", w, b.in(0), bookOf(of), y) })
 }

@@ -65,7 +65,7 @@ func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, erro
 	if !pads {
 		return x, nil
 	}
-	from, to := stepsOf(s.In), stepsOf(need)
+	from, to := tensor.Shape(s.In).Strides(), tensor.Shape(need).Strides()
 	planes := s.Images * s.Channels
 	c.Axes = []array.CopyAxis{copyAxis(planes, volumeOf(s.In), volumeOf(need))}
 	at := 0
@@ -93,7 +93,7 @@ func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, erro
 // windowRows returns the product of windows, as matrix rows, by weights. Windows are read in place
 // if their rows and their elements have constant strides; otherwise they are copied.
 func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device.Operand, error) {
-	plane, steps := volumeOf(s.In), stepsOf(s.In)
+	plane, steps := volumeOf(s.In), tensor.Shape(s.In).Strides()
 	rows := []array.CopyAxis{copyAxis(s.Images, s.Channels*plane, 0)}
 	depth := []array.CopyAxis{copyAxis(s.Channels, plane, 0)}
 	for i := range s.In {
@@ -185,13 +185,3 @@ func copyAxis(n, from, to int) array.CopyAxis {
 
 // volumeOf returns the number of elements of a value.
 func volumeOf(extents []int) int { return tensor.Shape(extents).Len() }
-
-// stepsOf is stridesOf for numbers.
-func stepsOf(extents []int) []int {
-	steps, step := make([]int, len(extents)), 1
-	for i := len(extents) - 1; i >= 0; i-- {
-		steps[i] = step
-		step *= extents[i]
-	}
-	return steps
-}

@@ -1,39 +1,20 @@
 package cpu
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var copyRows = []row{
-	rowFor("append", bindAppend).InRoom(),
-	rowFor("transpose", bindTransposeOfRoom).InRoom(),
-	copiesRow[*array.Transpose](),
-	copiesRow[*array.Expand](),
-	copiesRow[*array.Tile](),
-	copiesRow[*array.DepthToSpace](),
-	rowFor("copy", bindConcat),
-	rowFor("copy", bindSplit).Reading(),
-	copiesRow[*array.Pad](),
-	copiesRow[*array.CenterCropPad](),
-	copiesRow[*array.ConstantOfShape](),
-	copiesRow[*array.EyeLike](),
-	rowFor("copy", bindSliceCopy),
 	rowFor("slice", bindSlice),
 	rowFor("triangle", bindTriangle),
 	rowFor("reverse_sequence", bindReverseSequence),
-}
-
-// copiesRow returns the row for operators that are strided copies.
-func copiesRow[T array.Copier]() row {
-	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) }).Reading()
 }
 
 // maxAxes is the most axes of a command of csrc/copy, NACRE_COPY_AXES.
@@ -45,53 +26,6 @@ func width(d tensor.DType) (int, error) {
 		return n, nil
 	}
 	return 0, device.Refuse("elements of type %v are copied in Go", d)
-}
-
-// bindAppend appends the other inputs to the first, in the memory of the first, which has room and
-// holds the output too.
-func bindAppend(o *array.Concat, b *binder) error {
-	if !b.HasRoom() {
-		return device.Refuse("no operand is in memory with room")
-	}
-	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
-		return err
-	}
-	rank := len(b.In[0].Dims)
-	axis, memory := axisOf(o.Axis, rank), b.Memory(0)
-	for a := range rank {
-		if a != axis && !memory[a].Same(b.In[0].Dims[a]) || !memory[a].Same(b.OutMemory(0)[a]) {
-			return device.Refuse("rows are added along axis %d and there is room along another", axis)
-		}
-	}
-	outer, inner := memory[:axis].Len(), memory[axis+1:].Len()
-	at := b.In[0].Dims[axis].Mul(inner)
-	for i := 1; i < len(b.In); i++ {
-		rows := b.In[i].Dims[axis].Mul(inner)
-		c := array.Copy{In: i, To: at, Axes: []array.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)},
-			{N: rows, From: graph.Known(1), To: graph.Known(1)}}}
-		if err := b.copy(b.DType(0), []array.Copy{c}, b.in(i), b.out(0)); err != nil {
-			return err
-		}
-		at = at.Add(rows)
-	}
-	return nil
-}
-
-// bindTransposeOfRoom permutes the axes of a value with room in its memory.
-func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
-	if b.InRoom == nil || b.OutRoom != nil {
-		return device.Refuse("the input fills its memory, or the output does not")
-	}
-	perm, err := o.Perm(len(b.In[0].Dims))
-	if err != nil {
-		return err
-	}
-	from, to := stridesOf(b.Memory(0)), stridesOf(b.Out[0].Dims)
-	c := array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: make([]array.CopyAxis, len(perm))}
-	for i, p := range perm {
-		c.Axes[i] = array.CopyAxis{N: b.Out[0].Dims[i], From: from[p], To: to[i]}
-	}
-	return b.copy(b.DType(0), []array.Copy{c}, b.in(0), b.out(0))
 }
 
 // transposeOf returns the kernel that transposes elements of width bytes.
@@ -107,68 +41,12 @@ func axisOf(axis, rank int) int {
 	return axis
 }
 
-// bindCopies makes one command of the copies between the same two operands.
-func bindCopies(o array.Copier, b *binder) error {
-	list, err := o.Copies(&op.Infer{In: b.In, Out: b.Out})
-	var need *array.ElementsError
-	switch {
-	case errors.As(err, &need):
-		return &device.NeedValue{Input: need.Input}
-	case errors.Is(err, array.ErrSymbolic), errors.Is(err, graph.ErrUnsupported):
-		return device.Refuse("%v", err)
-	case err != nil:
-		return err
+// Move adds a command. Rows of memory with room are there already.
+func (b *binder) Move(m *lower.Move) error {
+	if m.InRoom {
+		return nil
 	}
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].Value == list[0].Value && list[n].In == list[0].In && list[n].Out == list[0].Out {
-			n++
-		}
-		src := b.in(list[0].In)
-		if v := list[0].Value; v != nil {
-			src = device.Operand{Place: device.Const, Data: v.Aligned().Bytes()}
-		}
-		if err := b.copy(b.Out[list[0].Out].DType, list[:n], src, b.out(list[0].Out)); err != nil {
-			return err
-		}
-		list = list[n:]
-	}
-	return nil
-}
-
-func bindConcat(o *array.Concat, b *binder) error {
-	if err := bindCopies(o, b); err != nil {
-		return err
-	}
-	b.step.Joins = b.shares(axisOf(o.Axis, len(b.Out[0].Dims)), b.In)
-	return nil
-}
-
-func bindSplit(o *array.Split, b *binder) error {
-	if err := bindCopies(o, b); err != nil {
-		return err
-	}
-	b.step.Splits = b.shares(axisOf(o.Axis, len(b.In[0].Dims)), b.Out)
-	return nil
-}
-
-// shares lists where the parts are within the whole that they form along an axis. It returns nil if
-// a part is not one contiguous piece of the whole.
-func (b *binder) shares(axis int, parts []*op.Value) []device.Share {
-	var list []device.Share
-	at := 0
-	for i, v := range parts {
-		if v == nil {
-			return nil
-		}
-		s, ok := v.Dims.Concrete()
-		if !ok || s[:axis].Len() != 1 {
-			return nil
-		}
-		list = append(list, device.Share{Operand: i, Offset: at})
-		at += v.DType.Bytes(s.Len())
-	}
-	return list
+	return b.copy(m.DType, m.Copies, m.From, m.To)
 }
 
 // copy adds a command that copies elements of type d from src to dst.
@@ -217,16 +95,6 @@ func withoutOnes(axes []array.CopyAxis) []array.CopyAxis {
 		}
 	}
 	return list
-}
-
-// bindSliceCopy binds a slice with cuts and extents that are numbers.
-func bindSliceCopy(o *array.Slice, b *binder) error {
-	err := bindCopies(o, b)
-	var need *device.NeedValue
-	if errors.As(err, &need) {
-		return device.Refuse("the elements of input %d are not constant", need.Input)
-	}
-	return err
 }
 
 // bindSlice binds a slice that reads its cuts when it runs.

@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -47,20 +48,16 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	if err != nil || b.isEmpty() {
 		return err
 	}
-	d := &deformed{Deformed: s, dtype: wide(b.DType(0)), y: b.out(0)}
+	d := &deformed{Deformed: s, dtype: wide(b.DType(0))}
 	for i, to := range []*device.Operand{&d.x, &d.w, &d.offsets, &d.bias, &d.mask} {
 		if *to, err = b.widened(i); err != nil {
 			return err
 		}
 	}
-	n := b.OutShape(0).Len()
-	if d.dtype != b.DType(0) {
-		d.y = b.temp(d.dtype.Bytes(n))
-	}
-	if err := b.deform(d); err != nil || d.dtype == b.DType(0) {
-		return err
-	}
-	return b.convert(d.dtype, b.DType(0), graph.Known(n), d.y, b.out(0))
+	return lower.Rounded(b, d.dtype, lower.Output(b, 0), func(y device.Operand) error {
+		d.y = y
+		return b.deform(d)
+	})
 }
 
 func (b *binder) deform(d *deformed) error {

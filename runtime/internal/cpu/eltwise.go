@@ -8,25 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var eltwiseRows = []row{
-	rowFor("unary", bindUnary),
 	rowFor("clip", bindClip),
-	rowFor("unary", func(o *arith.NumberTest, b *binder) error {
-		if packed.Float8Of(b.DType(0).String()) != nil {
-			return device.Refuse("8-bit floats are looked up in Go")
-		}
-		return bindUnary(&o.Unary, b)
-	}),
-	rowFor("binary", bindBinary),
-	rowFor("binary", func(o *arith.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
-	rowFor("pow", bindPow),
-	rowFor("variadic", bindVariadic),
-	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
 	rowFor("gated", bindGatedAdd),
 	rowFor("snake", bindSnake),
@@ -86,15 +75,6 @@ func params[N elements.Number](d tensor.DType, p, q N) (list [2]int64) {
 
 func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 
-// computedAs returns the type in which a function of elements of type d is computed, and the type
-// that it reads them as. For functions of bits both are the unsigned type of d's width.
-func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
-	if bits {
-		return d.Unsigned(), d.Unsigned()
-	}
-	return wide(d), d
-}
-
 // own returns d if it is float16 and the session's levels compute the function in it, else the type
 // that d is widened to. Kernels of float16 give the results of float32, rounded once.
 func (b *binder) own(d tensor.DType, name string) tensor.DType {
@@ -116,46 +96,63 @@ func exact(list ...float64) bool {
 	return true
 }
 
-// elements returns the kernel of a function of elements of type compute, and the lanes that convert
-// it from and to type d. If test is true, the function writes bools.
-func (b *binder) elements(
-	name string, d, compute tensor.DType, test bool,
-) (k bindings.Kernel, in, out storage, err error) {
-	if k, err = b.function(compute, name); err != nil {
-		return k, in, out, err
-	}
-	if in, err = b.source(d, compute); err != nil || test {
-		return k, in, storage{bytes: 1}, err
-	}
-	out, err = b.sink(d, compute)
-	return k, in, out, err
+// mapping is the kernel of a function, and the storage of its elements.
+type mapping struct {
+	kernel  bindings.Kernel
+	compute tensor.DType
+	in      []storage
+	out     storage
 }
 
-func bindUnary(o *arith.Unary, b *binder) error {
-	return b.unary(o, device.Operand{}, device.Operand{}, nil)
+func (b *binder) mapping(m *lower.Map) (k mapping, err error) {
+	if k.compute = wide(m.As); exact(m.P, m.Q) {
+		k.compute = b.own(m.As, m.Func)
+	}
+	if k.kernel, err = b.function(k.compute, m.Func); err != nil {
+		return k, err
+	}
+	for _, v := range m.In {
+		x, err := b.source(v.DType, k.compute)
+		if err != nil {
+			return k, err
+		}
+		k.in = append(k.in, x)
+	}
+	if k.out = (storage{bytes: 1}); !m.Test {
+		k.out, err = b.sink(m.Out.DType, k.compute)
+	}
+	return k, err
 }
 
-// unary adds a command of a function. If low and high are given, they replace its parameters.
-func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64) error {
-	d := b.DType(0)
-	compute, from := computedAs(d, o.Bits)
-	switch {
-	case o.Bits:
-	case o.Integers && d.IsInteger():
-		compute = tensor.F64
-	case given != nil || exact(o.P, o.Q):
-		compute = b.own(d, o.Func)
+// Map adds a command. Halves have no kernel that converts them to float64 at once.
+func (b *binder) Map(m *lower.Map) error {
+	if len(m.In) == 1 {
+		k, err := b.mapping(m)
+		if err != nil {
+			return err
+		}
+		return b.unary(k, m, params(k.compute, m.P, m.Q), device.Operand{}, device.Operand{})
 	}
-	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
+	left, right := m.In[0], &m.In[1]
+	if wide(right.DType) != right.DType && wide(m.As) != tensor.F32 {
+		x, err := lower.As(b, m.As, *right)
+		if err != nil {
+			return err
+		}
+		right.DType, right.Operand = m.As, x
+	}
+	k, err := b.mapping(m)
 	if err != nil {
 		return err
 	}
-	p := params(compute, o.P, o.Q)
-	if given != nil {
-		p = *given
-	}
-	w := unaryWords(b.In[0].Dims.Len(), in, out, p, compute)
-	return b.add(k, []bindings.Kernel{in.via, out.via}, w, b.in(0), b.out(0), low, high)
+	return b.pairs(k.kernel, k.in[0], k.in[1], k.out, left.Operand, right.Operand, m.Out.Operand, m.Out.Dims,
+		left.Dims, right.Dims)
+}
+
+// unary adds a command of a function. If low and high are given, they replace its parameters.
+func (b *binder) unary(k mapping, m *lower.Map, p [2]int64, low, high device.Operand) error {
+	w := unaryWords(m.In[0].Dims.Len(), k.in[0], k.out, p, k.compute)
+	return b.add(k.kernel, []bindings.Kernel{k.in[0].via, k.out.via}, w, m.In[0].Operand, m.Out.Operand, low, high)
 }
 
 // unaryWords is nacre_unary_words of csrc/eltwise/eltwise.h for a function of elements of type d.
@@ -170,14 +167,16 @@ func unaryWords(n graph.Dim, x, y storage, p [2]int64, d tensor.DType) (w words)
 // bindClip makes commands that read the interval's ends when they run. 16-bit ends are widened
 // first if the elements are.
 func bindClip(o *arith.Clip, b *binder) error {
-	d := b.DType(0)
+	m, d := lower.Unary(&o.Unary, b), b.DType(0)
 	if !o.Inputs {
-		return bindUnary(&o.Unary, b)
+		return b.Map(m)
 	}
-	compute := b.own(d, o.Func)
-	limits := largest(d, compute)
+	k, err := b.mapping(m)
+	if err != nil {
+		return err
+	}
 	ends := [2]device.Operand{b.in(1), b.in(2)}
-	if compute != d {
+	if k.compute != d {
 		for i := range ends {
 			if !b.Has(1 + i) {
 				continue
@@ -189,7 +188,7 @@ func bindClip(o *arith.Clip, b *binder) error {
 			ends[i] = t
 		}
 	}
-	return b.unary(&o.Unary, ends[0], ends[1], &limits)
+	return b.unary(k, m, largest(d, k.compute), ends[0], ends[1])
 }
 
 // largest returns the least and the greatest number of type d, as parameters of type compute.
@@ -251,28 +250,6 @@ func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
 	}
 }
 
-func bindBinary(o *arith.Binary, b *binder) error {
-	d := b.DType(0)
-	compute, from := computedAs(d, o.Bits)
-	if !o.Bits {
-		compute = b.own(d, o.Func)
-	}
-	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
-	if err != nil {
-		return err
-	}
-	left := b.In[0].Dims
-	right, err := o.Right(left, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	x, y := b.in(0), b.in(1)
-	if o.Swap {
-		x, y, left, right = y, x, right, left
-	}
-	return b.pairs(k, in, in, out, x, y, b.out(0), b.Out[0].Dims, left, right)
-}
-
 // pairs adds a command of a function of two values with broadcasting. If the result is empty, it
 // adds no command.
 func (b *binder) pairs(
@@ -292,86 +269,6 @@ func binaryWords(left, right, out storage, dims, xDims, yDims graph.Dims) (w wor
 	return w
 }
 
-func bindPow(o *arith.Pow, b *binder) error {
-	base, power := b.DType(0), b.DType(1)
-	compute := arith.PowType(base, power)
-	k, in, out, err := b.elements("pow", base, compute, false)
-	if err != nil {
-		return err
-	}
-	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	exponent := b.in(1)
-	if power != compute {
-		n, ok := b.Max(b.In[1].Dims.Len())
-		if !ok {
-			return device.Refuse("extents %v are not known", b.In[1].Dims)
-		}
-		exponent = b.temp(compute.Bytes(n))
-		if err := b.convert(power, compute, b.In[1].Dims.Len(), b.in(1), exponent); err != nil {
-			return err
-		}
-	}
-	return b.pairs(k, in, storage{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims,
-		b.In[0].Dims, right)
-}
-
-// bindVariadic computes the function of the first two inputs into the output, then of the output
-// and each further input. The output may share memory with one of the first two only.
-func bindVariadic(o *arith.Variadic, b *binder) error {
-	d := b.DType(0)
-	compute := wide(d)
-	if !o.Mean {
-		compute = b.own(d, o.Func)
-	}
-	k, in, out, err := b.elements(o.Func, d, compute, false)
-	if err != nil {
-		return err
-	}
-	dims := b.Out[0].Dims
-	if len(b.In) == 1 {
-		return b.copyAll(b.in(0), b.out(0), d, dims.Len())
-	}
-	b.step.InPlace = onlyOnce(b.Node.Inputs, b.step.InPlace)
-	left, leftDims := b.in(0), b.In[0].Dims
-	for i := 1; i < len(b.In); i++ {
-		if err := b.pairs(k, in, in, out, left, b.in(i), b.out(0), dims, leftDims, b.In[i].Dims); err != nil {
-			return err
-		}
-		left, leftDims = b.out(0), dims
-	}
-	if !o.Mean {
-		return nil
-	}
-	divide, err := b.function(compute, "div")
-	if err != nil {
-		return err
-	}
-	count := constant(float32(len(b.In)))
-	if compute == tensor.F64 {
-		count = constant(float64(len(b.In)))
-	}
-	return b.pairs(divide, in, storage{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims,
-		graph.Dims{})
-}
-
-// onlyOnce returns the inputs in list that occur once among the node's inputs.
-func onlyOnce(inputs []string, list []int) []int {
-	count := map[string]int{}
-	for _, name := range inputs {
-		count[name]++
-	}
-	var once []int
-	for _, i := range list {
-		if i < len(inputs) && count[inputs[i]] == 1 {
-			once = append(once, i)
-		}
-	}
-	return once
-}
-
 // copyAll adds a command that copies n elements. It does nothing if both operands are the same
 // memory.
 func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error {
@@ -384,18 +281,15 @@ func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error
 	return b.pairs(k, storage{bytes: 1}, storage{bytes: 1}, storage{bytes: 1}, x, x, y, bytes, bytes, bytes)
 }
 
-func bindWhere(_ *arith.Where, b *binder) error {
-	bytes := b.DType(1).Bits() / 8
+// Select adds a command.
+func (b *binder) Select(s *lower.Select) error {
+	bytes := s.Out.DType.Bits() / 8
 	k, err := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
 	if err != nil {
 		return err
 	}
-	dims := b.Out[0].Dims
-	if n, ok := dims.Len().Value(); ok && n == 0 {
-		return nil
-	}
-	return b.add(k, nil, whereWords(bytes, dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims), b.in(0), b.in(1), b.in(2),
-		b.out(0))
+	return b.add(k, nil, whereWords(bytes, s.Out.Dims, s.Condition.Dims, s.X.Dims, s.Y.Dims), s.Condition.Operand,
+		s.X.Operand, s.Y.Operand, s.Out.Operand)
 }
 
 // whereWords is nacre_where_words of csrc/eltwise/eltwise.h.
@@ -406,16 +300,16 @@ func whereWords(bytes int, dims graph.Dims, inputs ...graph.Dims) (w words) {
 }
 
 func bindFused(o *arith.Fused, b *binder) error {
-	d := b.DType(0)
-	compute := wide(d)
+	compute := wide(b.DType(0))
 	if !b.Has(1) {
-		return bindUnary(&arith.Unary{Func: o.Unary, P: o.P}, b)
+		return b.Map(lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b))
 	}
 	act, err := b.function(compute, o.Unary)
 	if err != nil {
 		return err
 	}
-	join, in, out, err := b.elements(o.Binary, d, compute, false)
+	m := &lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b, 0)}
+	join, err := b.mapping(m)
 	if err != nil {
 		return err
 	}
@@ -423,8 +317,9 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if err != nil {
 		return err
 	}
-	w := fusedWords(act, join, o.First, b.In[1].Dims.Len(), b.In[0].Dims.Len(), in, out, params(compute, o.P, 0))
-	return b.add(k, []bindings.Kernel{act, join, in.via, out.via}, w, b.in(0), b.in(1), b.out(0))
+	in, out := join.in[0], join.out
+	w := fusedWords(act, join.kernel, o.First, b.In[1].Dims.Len(), b.In[0].Dims.Len(), in, out, params(compute, o.P, 0))
+	return b.add(k, []bindings.Kernel{act, join.kernel, in.via, out.via}, w, b.in(0), b.in(1), b.out(0))
 }
 
 // fusedWords is nacre_fused_words of csrc/eltwise/eltwise.h.

@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -112,7 +113,7 @@ func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 			return nil
 		}
 	}
-	tables, err := resizeTables(o, b, func(bytes int) error {
+	tables, err := lower.ResizeTables(o, b, func(bytes int) error {
 		if bytes > mostOffered {
 			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
 		}

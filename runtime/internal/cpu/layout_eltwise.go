@@ -3,18 +3,19 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blockedEltwiseRows = []blockedRow{
-	blockedRowFor("unary", offerUnary, func(o *arith.Unary, b *binder) error { return bindPhysical(o, b, bindUnary) }),
+	blockedRowFor("unary", offerUnary, func(o *arith.Unary, b *binder) error { return b.Map(lower.Unary(o, b.physical())) }),
 	blockedRowFor("clip",
 		func(o *arith.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
 		func(o *arith.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
 	blockedRowFor("variadic", offerVariadic,
-		func(o *arith.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
+		func(o *arith.Variadic, b *binder) error { return lower.Variadic(o, b.physical()) }),
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 

@@ -1,10 +1,9 @@
 package cpu
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -62,9 +61,9 @@ func blockedPoolWords(p *nn.Pooling, maximum bool, s tensor.Shape, l device.Layo
 	return w
 }
 
-// offerGlobalPool accepts maxima and means.
+// offerGlobalPool accepts maxima, means, and norms that are reductions.
 func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offer {
-	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) || !blockable(b.Out[0]) {
+	if _, _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
 	n, blocks := elementCounts(b.In[0], l)
@@ -74,13 +73,12 @@ func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offe
 
 // bindBlockedGlobalPool reduces the pixels of every block.
 func bindBlockedGlobalPool(o *nn.GlobalPool, b *binder) error {
-	first, mean, _ := o.Reduction()
 	s := b.InLayout(0).Extents(b.Shape(0))
-	axes := len(s)
-	r := reduction{graph.Known(s[:2].Len()), graph.Known(s[2 : axes-1].Len()), graph.Known(s[axes-1])}
-	divisor := graph.Known(1)
-	if mean {
-		divisor = r.n
+	last := len(s) - 1
+	r, err := lower.GlobalPool(o, lower.Along(graph.DimsOf(tensor.Shape{s[:2].Len(), s[2:last].Len(), s[last]}), 1))
+	if err != nil {
+		return err
 	}
-	return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, bindings.Kernel{}, b.in(0), b.out(0))
+	r.From, r.To, r.X, r.Y = tensor.F32, tensor.F32, b.in(0), b.out(0)
+	return b.Reduce(r)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
@@ -14,24 +15,24 @@ import (
 var blockedQuantRows = []blockedRow{
 	blockedRowFor("blocked",
 		func(o *quant.QLinearConv, b *device.Binding, l device.Layout) *offer {
-			return offerByteConv(o, linearInputs, b, l)
+			return offerByteConv(o, lower.LinearInputs[:], b, l)
 		},
 		func(o *quant.QLinearConv, b *binder) error {
-			return bindBlockedByteConv(o, kit.Epilogue{}, linearInputs, b)
+			return bindBlockedByteConv(o, kit.Epilogue{}, lower.LinearInputs[:], b)
 		}),
 	blockedRowFor("blocked",
 		func(o *quant.FusedQLinearConv, b *device.Binding, l device.Layout) *offer {
-			return offerByteConv(&o.QLinearConv, fusedInputs, b, l)
+			return offerByteConv(&o.QLinearConv, lower.FusedInputs[:], b, l)
 		},
 		func(o *quant.FusedQLinearConv, b *binder) error {
-			return bindBlockedByteConv(&o.QLinearConv, o.Epilogue, fusedInputs, b)
+			return bindBlockedByteConv(&o.QLinearConv, o.Epilogue, lower.FusedInputs[:], b)
 		}),
 	blockedRowFor("windows", offerBytePool, bindBlockedBytePool),
 	blockedRowFor("pair", offerPair,
 		func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
 	blockedRowFor("lookup",
 		func(_ *quant.CodeTable, b *device.Binding, l device.Layout) *offer { return offerCodes(b, l) },
-		func(o *quant.CodeTable, b *binder) error { return bindPhysical(o, b, bindCodeTable) }),
+		func(_ *quant.CodeTable, b *binder) error { return lower.CodeTable(b.physical()) }),
 	blockedRowFor("quantize",
 		func(_ *quant.QuantizeLinear, b *device.Binding, l device.Layout) *offer { return offerGrid(b, l) },
 		func(o *quant.QuantizeLinear, b *binder) error { return bindPhysical(o, b, bindQuantizeLinear) }),
@@ -78,7 +79,7 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 	default:
 		return nil
 	}
-	if z := in[byteAdd]; z != none && b.Has(z) {
+	if z := in[byteAdd]; z != lower.None && b.Has(z) {
 		if !blockableAs(b.In[z], isByte) {
 			return nil
 		}

@@ -1,11 +1,10 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -52,57 +51,19 @@ type product struct {
 // batchAxis is an extent and the strides of both operands; the stride of a shared operand is 0.
 type batchAxis struct{ n, a, b graph.Dim }
 
-// matrices adds an axis to a vector, so that it is a matrix of one row or of one column.
-func matrices(d graph.Dims, row bool) graph.Dims {
-	one := graph.Known(1)
-	switch {
-	case len(d) > 1:
-		return d
-	case row:
-		return graph.Dims{one, d[0]}
-	}
-	return graph.Dims{d[0], one}
-}
-
-// productOf cuts row-major operands of two or more axes into as few products as possible. Batch
-// axes are merged if each operand steps over both or over neither. Matrices that share their right
-// operand become one.
-func productOf(a, b graph.Dims) *product {
-	la, lb := len(a)-2, len(b)-2
-	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1],
-		bCol: graph.Known(1)}
-	p.setBatch(a[:la], b[:lb], p.m.Mul(p.k), p.k.Mul(p.n))
-	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b.Is(0) && p.batch[last].a.Same(p.m.Mul(p.k)) {
-		p.m = p.m.Mul(p.batch[last].n)
-		p.batch = p.batch[:last]
-	}
+// productOf returns the products of inputs left and right with axes in the given order.
+func (b *binder) productOf(order [2]arith.AxisOrder, left, right int) *product {
+	p := productFrom(lower.InputProduct(b, order, left, right))
+	p.scattered = order[1].Batch || b.HasRoom()
 	return p
 }
 
-// setBatch sets the batch axes of operands with matrices aStep and bStep elements apart.
-func (p *product) setBatch(a, b graph.Dims, aStep, bStep graph.Dim) {
-	zero := graph.Known(0)
-	for i := 1; i <= max(len(a), len(b)); i++ {
-		x := batchAxis{graph.Known(1), zero, zero}
-		if i <= len(a) && !a[len(a)-i].Is(1) {
-			x.n, x.a = a[len(a)-i], aStep
-			aStep = aStep.Mul(x.n)
-		}
-		if i <= len(b) && !b[len(b)-i].Is(1) {
-			x.n, x.b = b[len(b)-i], bStep
-			bStep = bStep.Mul(x.n)
-		}
-		if x.n.Is(1) {
-			continue
-		}
-		if k := len(p.batch) - 1; k >= 0 && x.a.Same(p.batch[k].a.Mul(p.batch[k].n)) &&
-			x.b.Same(p.batch[k].b.Mul(p.batch[k].n)) {
-			p.batch[k].n = p.batch[k].n.Mul(x.n)
-			continue
-		}
-		p.batch = append(p.batch, x)
+func productFrom(x *lower.Product) *product {
+	p := &product{m: x.M, n: x.N, k: x.K, aRow: x.ARow, aCol: x.ACol, bRow: x.BRow, bCol: x.BCol}
+	for _, a := range x.Batch {
+		p.batch = append(p.batch, batchAxis{a.N, a.A, a.B})
 	}
-	slices.Reverse(p.batch)
+	return p
 }
 
 func (w *words) batch(list []batchAxis) {
@@ -345,10 +306,7 @@ func bindMatMul(kernel string, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	p := productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
-	if b.HasRoom() {
-		p = reordered(&arith.FusedMatMul{}, b)
-	}
+	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
 	if kernel == "" {
 		return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 	}
@@ -359,7 +317,7 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	p := productOf(b.In[0].Dims, b.In[1].Dims)
+	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
 	s := sum{epilogue: o.Epilogue}
 	var err error
 	if s.col, err = b.widened(2); err != nil {
@@ -373,17 +331,7 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 
 // floats returns input i as float32: itself, or widened into scratch.
 func (b *binder) floats(i int) (device.Operand, error) {
-	d := b.DType(i)
-	if !b.Has(i) || d == tensor.F32 {
-		return b.in(i), nil
-	}
-	n := b.In[i].Dims.Len()
-	most, ok := b.Max(n)
-	if !ok {
-		return device.Operand{}, device.Refuse("extents %v are not known", b.In[i].Dims)
-	}
-	t := b.temp(4 * most)
-	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
 // widened returns input i in the type that its elements are computed in, or none if it is left out.
@@ -406,50 +354,6 @@ func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
 }
 
-// reordered returns the products of operands with permuted axes or with room.
-func reordered(o *arith.FusedMatMul, b *binder) *product {
-	if o.Order == [2]arith.AxisOrder{} && !b.HasRoom() {
-		return productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
-	}
-	var dims, steps [2]graph.Dims
-	for i := range dims {
-		d := b.In[i].Dims
-		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(b.Memory(i)))
-		if one := graph.Known(1); len(d) == 1 {
-			dims[i], steps[i] = graph.Dims{d[0], one}, graph.Dims{one, one}
-			if i == 0 {
-				dims[i], steps[i] = graph.Dims{one, d[0]}, graph.Dims{d[0], one}
-			}
-		}
-	}
-	la, lb := len(dims[0])-2, len(dims[1])-2
-	p := &product{
-		scattered: o.Order[1].Batch || b.HasRoom(), m: dims[0][la], k: dims[0][la+1], n: dims[1][lb+1],
-		aRow: steps[0][la], aCol: steps[0][la+1], bRow: steps[1][lb], bCol: steps[1][lb+1],
-	}
-	for i := max(la, lb); i > 0; i-- {
-		x := batchAxis{graph.Known(1), graph.Known(0), graph.Known(0)}
-		if i <= la && !dims[0][la-i].Is(1) {
-			x.n, x.a = dims[0][la-i], steps[0][la-i]
-		}
-		if i <= lb && !dims[1][lb-i].Is(1) {
-			x.n, x.b = dims[1][lb-i], steps[1][lb-i]
-		}
-		p.batch = append(p.batch, x)
-	}
-	return p
-}
-
-// stridesOf returns the strides, in elements, of the axes of a row-major value.
-func stridesOf(d graph.Dims) graph.Dims {
-	s, step := make(graph.Dims, len(d)), graph.Known(1)
-	for i := len(d) - 1; i >= 0; i-- {
-		s[i] = step
-		step = step.Mul(d[i])
-	}
-	return s
-}
-
 func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
@@ -457,7 +361,7 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	p := reordered(o, b)
+	p := b.productOf(o.Order, 0, 1)
 	if kernel != "" {
 		return b.floatProduct(kernel, p, float64(o.Alpha), sum{})
 	}

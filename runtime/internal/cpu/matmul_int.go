@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -18,8 +19,8 @@ func bindIntMatMul(b *binder) error {
 	if !d.IsInteger() || d.Bits() > 16 {
 		return device.Refuse("elements are %v", d)
 	}
-	return b.run("int_gemm", intGemmWords(productOf(b.In[0].Dims, b.In[1].Dims), d, b.Out[0].DType), b.in(0), b.in(1),
-		b.out(0))
+	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
+	return b.run("int_gemm", intGemmWords(p, d, b.Out[0].DType), b.in(0), b.in(1), b.out(0))
 }
 
 // intGemmWords is nacre_int_gemm_words of csrc/matmul/matmul.h.

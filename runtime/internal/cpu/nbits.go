@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -138,20 +139,7 @@ func (b *binder) rowCount(i int) (graph.Dim, error) {
 
 // inFloats adds commands that compute output 0 as float32, and rounds it to its type.
 func (b *binder) inFloats(add func(out device.Operand) error) error {
-	d := b.Out[0].DType
-	if d == tensor.F32 {
-		return add(b.out(0))
-	}
-	n := b.Out[0].Dims.Len()
-	most, ok := b.Max(n)
-	if !ok {
-		return device.Refuse("extents %v are not known", b.Out[0].Dims)
-	}
-	t := b.temp(tensor.F32.Bytes(most))
-	if err := add(t); err != nil {
-		return err
-	}
-	return b.convert(tensor.F32, d, n, t, b.out(0))
+	return lower.Rounded(b, tensor.F32, lower.Output(b, 0), add)
 }
 
 // columnOrder gathers the columns of constant weights that a constant g_idx spreads over blocks.

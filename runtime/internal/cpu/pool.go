@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -69,18 +70,14 @@ func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
 	if skip, err := b.checkWindows(p); skip || err != nil {
 		return err
 	}
-	d, x, y, err := b.DType(0), b.in(0), b.out(0), error(nil)
-	n := b.OutShape(0).Len()
-	if wide(d) != d && wide(d) == tensor.F32 {
-		if x, err = b.floats(0); err != nil {
-			return err
-		}
-		d, y = tensor.F32, b.temp(tensor.F32.Bytes(n))
-	}
-	if err := b.run("max_index", maxIndexWords(p, d, o.ColumnMajor), x, y, b.out(1)); err != nil || d == b.DType(0) {
+	d := wide(b.DType(0))
+	x, err := lower.As(b, d, lower.Input(b, 0))
+	if err != nil {
 		return err
 	}
-	return b.convert(d, b.DType(0), graph.Known(n), y, b.out(0))
+	return lower.Rounded(b, d, lower.Output(b, 0), func(y device.Operand) error {
+		return b.run("max_index", maxIndexWords(p, d, o.ColumnMajor), x, y, b.out(1))
+	})
 }
 
 // maxIndexWords is nacre_max_index_words of csrc/pool/pool.h.

@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,10 +16,6 @@ var quantRows = []row{
 	rowFor("dequantize", bindDequantizeLinear),
 	rowFor("dynamic", bindDynamicQuantizeLinear),
 	rowFor("pair", bindQLinearPair),
-	rowFor("lookup", bindCodeTable),
-	rowFor("lookup", bindQLinearUnary),
-	rowFor("lookup", bindQLinearConcat),
-	rowFor("lookup", bindQLinearWhere),
 	rowFor("lookup", bindQLinearSoftmax),
 }
 
@@ -76,25 +73,19 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	return b.run("i8_pair", w, append(list, b.out(0))...)
 }
 
-// lookup adds a command that maps codes by a table, or copies them if table is none. Rows have n
-// codes and are to codes apart in the result.
-func (b *binder) lookup(rows, n, to graph.Dim, x, table, y device.Operand) error {
-	if n.Is(0) {
-		return nil
-	}
+// Lookup adds a command.
+func (b *binder) Lookup(l *lower.Lookup) error {
 	var w words
-	w.dim(rows, n, n, to)
-	return b.run("i8_lookup", w, x, table, y)
+	w.dim(l.Rows, l.N, l.N, l.To)
+	return b.run("i8_lookup", w, l.X, l.Table, l.Y.At(l.At))
 }
 
 // tableFunctions are the words for functions of the numbers that codes stand for, numbered as
 // nacre_quant_function of csrc/quant/quant.h.
 var tableFunctions = map[string]int{"": 0, "sigmoid": 1, "leaky_relu": 2}
 
-// table returns a function of codes as a table of 256 codes, both of the type of input x. Inputs
-// from and to are the scales; each zero point is the next input. The table is constant if all these
-// are. It is none if it would map every code to itself.
-func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
+// Table returns a constant if the scales and zero points are.
+func (b *binder) Table(x, from, to int, f string, alpha float32) (device.Operand, error) {
 	var w words
 	w.int(tableFunctions[f])
 	w.bool(b.DType(x) == tensor.I8)
@@ -164,74 +155,6 @@ func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) e
 	}
 	_, err = s.Run(nil, false)
 	return err
-}
-
-func bindCodeTable(_ *quant.CodeTable, b *binder) error {
-	n := b.In[0].Dims.Len()
-	return b.lookup(graph.Known(1), n, n, b.in(0), b.in(1), b.out(0))
-}
-
-func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {
-	t, err := b.table(0, 1, 3, o.Func, o.Alpha)
-	if err != nil {
-		return err
-	}
-	n := b.In[0].Dims.Len()
-	return b.lookup(graph.Known(1), n, n, b.in(0), t, b.out(0))
-}
-
-func bindQLinearConcat(o *quant.QLinearConcat, b *binder) error {
-	y := b.Out[0].Dims
-	axis, err := o.Axis(len(y))
-	if err != nil {
-		return err
-	}
-	outer, row, at := y[:axis].Len(), y[axis:].Len(), graph.Known(0)
-	for _, i := range o.Values {
-		t, err := b.table(i, i+1, 0, "", 0)
-		if err != nil {
-			return err
-		}
-		n := b.In[i].Dims[axis:].Len()
-		if err := b.lookup(outer, n, row, b.in(i), t, b.out(0).At(at)); err != nil {
-			return err
-		}
-		at = at.Add(n)
-	}
-	return nil
-}
-
-func bindQLinearWhere(_ *quant.QLinearWhere, b *binder) error {
-	if b.isEmpty() {
-		return nil
-	}
-	var values [2]device.Operand
-	for k, i := range []int{quant.QLinearWhereX, quant.QLinearWhereY} {
-		t, err := b.table(i, i+1, quant.QLinearWhereZScale, "", 0)
-		if err != nil {
-			return err
-		}
-		if values[k] = b.in(i); t.Place == device.None {
-			continue
-		}
-		n := b.In[i].Dims.Len()
-		most, ok := b.Max(n)
-		if !ok {
-			return device.Refuse("extents %v are not known", b.In[i].Dims)
-		}
-		values[k] = b.temp(most)
-		if err := b.lookup(graph.Known(1), n, n, b.in(i), t, values[k]); err != nil {
-			return err
-		}
-	}
-	k, err := b.kernel("where_1")
-	if err != nil {
-		return err
-	}
-	var w words
-	w.int(1)
-	w.under(b.Out[0].Dims, b.In[0].Dims, b.In[quant.QLinearWhereX].Dims, b.In[quant.QLinearWhereY].Dims)
-	return b.add(k, nil, w, b.in(0), values[0], values[1], b.out(0))
 }
 
 // softmaxTable is how many numbers i8_softmax reads, NACRE_I8_SOFTMAX of csrc/quant/quant.h.

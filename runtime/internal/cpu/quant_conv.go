@@ -3,34 +3,11 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-var quantConvRows = []row{
-	rowFor("depthwise", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
-	rowFor("gemv", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemv", b) }),
-	rowFor("gemm", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
-	rowFor("depthwise", func(o *quant.ConvIntegerToFloat, b *binder) error {
-		return bindConvIntegerToFloat(o, "i8_conv_depthwise", b)
-	}),
-	rowFor("gemv", func(o *quant.ConvIntegerToFloat, b *binder) error {
-		return bindConvIntegerToFloat(o, "i8_conv_gemv", b)
-	}),
-	rowFor("gemm", func(o *quant.ConvIntegerToFloat, b *binder) error {
-		return bindConvIntegerToFloat(o, "i8_conv_gemm", b)
-	}),
-	rowFor("depthwise", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
-	rowFor("gemv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemv", b) }),
-	rowFor("gemm", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
-	rowFor("depthwise", func(o *quant.FusedQLinearConv, b *binder) error {
-		return bindFusedQLinearConv(o, "i8_conv_depthwise", b)
-	}),
-	rowFor("gemv", func(o *quant.FusedQLinearConv, b *binder) error { return bindFusedQLinearConv(o, "i8_conv_gemv", b) }),
-	rowFor("gemm", func(o *quant.FusedQLinearConv, b *binder) error { return bindFusedQLinearConv(o, "i8_conv_gemm", b) }),
-}
 
 // byteConv is nacre_i8_conv_words of csrc/quant/quant.h.
 type byteConv struct {
@@ -73,7 +50,7 @@ func (v *byteConv) weights() words {
 
 // Operands of a convolution of bytes: weights, addend, and the scale of a stage.
 const (
-	byteWeights = 3
+	byteWeights = lower.ByteWeights
 	byteAdd     = 9
 	byteStage   = 12
 )
@@ -90,17 +67,14 @@ func (v *byteConv) describe(b *binder, in []int) {
 		b.DType(in[byteStage])
 }
 
-// convBytes adds a convolution of bytes by a kernel of that op. in lists the input of each operand
-// but the last, the result.
-func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
-	if b.isEmpty() {
-		return nil
-	}
+// ByteConv adds a convolution by a kernel, such as i8_conv_gemm.
+func (b *binder) ByteConv(kernel string, c *lower.ByteConv) (err error) {
+	v, in := &byteConv{shape: c.Shape, last: c.Last, epilogue: c.Epilogue}, c.Inputs[:]
 	if v.depthwise, err = b.kernel("f32_conv_depthwise"); err != nil {
 		return err
 	}
 	v.describe(b, in)
-	k, err := b.choose(kernel, v.words())
+	k, err := b.choose("i8_conv_"+kernel, v.words())
 	if err != nil {
 		return err
 	}
@@ -125,46 +99,4 @@ func (b *binder) byteOperands(in []int, weights device.Operand) []device.Operand
 		}
 	}
 	return append(list, b.out(0))
-}
-
-func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil {
-		return err
-	}
-	return b.convBytes(kernel, &byteConv{shape: s},
-		[]int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
-}
-
-func bindConvIntegerToFloat(o *quant.ConvIntegerToFloat, kernel string, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil {
-		return err
-	}
-	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, quant.ConvIntegerToFloatScale, 3, none, none,
-		quant.ConvIntegerToFloatBias, none, none, none, none, none})
-}
-
-// linearInputs and fusedInputs list the input of QLinearConv and of FusedQLinearConv for each
-// operand of the kernels.
-var (
-	linearInputs = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, none, none, none, none, none}
-	fusedInputs  = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale,
-		quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
-)
-
-func bindQLinearConv(o *quant.QLinearConv, kernel string, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(3))
-	if err != nil {
-		return err
-	}
-	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast}, linearInputs)
-}
-
-func bindFusedQLinearConv(o *quant.FusedQLinearConv, kernel string, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(3))
-	if err != nil {
-		return err
-	}
-	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast, epilogue: o.Epilogue}, fusedInputs)
 }

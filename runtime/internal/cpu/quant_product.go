@@ -1,40 +1,12 @@
 package cpu
 
 import (
-	"math"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-var quantProductRows = []row{
-	rowFor("gemv", func(o *quant.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemv", b) }),
-	rowFor("gemm", func(o *quant.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemm", b) }),
-	rowFor("gemv", func(o *quant.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *quant.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemm", b) }),
-	rowFor("gemv", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemv", b) }),
-	rowFor("gemm", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemm", b) }),
-	rowFor("gemv", func(o *quant.DynamicQuantizeMatMul,
-		b *binder) error {
-		return bindDynamicQuantizeMatMul("i8_gemv", b)
-	}),
-	rowFor("gemm", func(o *quant.DynamicQuantizeMatMul,
-		b *binder) error {
-		return bindDynamicQuantizeMatMul("i8_gemm", b)
-	}),
-	rowFor("gemv", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
-}
-
-// byteInputs gives the input for each operand of a product of bytes, none for no input.
-type byteInputs struct {
-	a, aScale, aZero, b, bScale, bZero, yScale, yZero, bias int
-}
-
-const none = math.MaxInt // an input that no node has
 
 // byteProduct holds the words of i8_gemm and i8_gemv.
 type byteProduct struct {
@@ -127,122 +99,43 @@ func (b *binder) packsBytes(g *byteProduct, i int) (bool, error) {
 }
 
 // bytes adds products of bytes by a kernel of that op.
-func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y device.Operand) error {
-	g.aSigned, g.bSigned = b.DType(in.a) == tensor.I8, b.DType(in.b) == tensor.I8
+func (b *binder) bytes(kernel string, g *byteProduct, in lower.ByteInputs, add, y device.Operand) error {
+	g.aSigned, g.bSigned = b.DType(in.A) == tensor.I8, b.DType(in.B) == tensor.I8
 	g.bStep = g.k.Mul(g.n)
 	if kernel == "i8_gemv" {
-		if packs, err := b.packsBytes(g, in.b); err != nil || packs {
+		if packs, err := b.packsBytes(g, in.B); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
 		}
 	}
-	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.aScale), b.quantNumbers(in.aZero),
-		b.quantNumbers(in.bScale), b.quantNumbers(in.bZero)
-	g.yScale = b.DType(in.yScale)
+	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.AScale), b.quantNumbers(in.AZero),
+		b.quantNumbers(in.BScale), b.quantNumbers(in.BZero)
+	g.yScale = b.DType(in.YScale)
 	k, err := b.choose(kernel, g.words())
 	if err != nil {
 		return err
 	}
-	right, packed, err := b.packed(in.b, k, g.forPacking(false), byteRight)
+	right, packed, err := b.packed(in.B, k, g.forPacking(false), byteRight)
 	if err != nil {
 		return err
 	}
 	if !packed {
-		right = b.in(in.b)
+		right = b.in(in.B)
 	} else if err := g.pack(b, k); err != nil {
 		return err
 	}
-	return b.add(k, []bindings.Kernel{g.quantize}, g.words(), b.in(in.a), b.in(in.aScale), b.in(in.aZero), right,
-		b.in(in.bScale), b.in(in.bZero), b.in(in.yScale), b.in(in.yZero), b.in(in.bias), add, y)
+	return b.add(k, []bindings.Kernel{g.quantize}, g.words(), b.in(in.A), b.in(in.AScale), b.in(in.AZero), right,
+		b.in(in.BScale), b.in(in.BZero), b.in(in.YScale), b.in(in.YZero), b.in(in.Bias), add, y)
 }
 
-// byteProductOf returns a product with the broadcasting of MatMul.
-func (b *binder) byteProductOf(left, right int, result tensor.DType) *byteProduct {
-	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)),
-		result: result, alpha: 1}
-}
-
-func bindMatMulInteger(kernel string, b *binder) error {
-	if b.isEmpty() {
-		return nil
-	}
-	in := byteInputs{a: 0, aScale: none, aZero: 2, b: 1, bScale: none, bZero: 3, yScale: none, yZero: none, bias: none}
-	return b.bytes(kernel, b.byteProductOf(0, 1, tensor.I32), in, device.Operand{}, b.out(0))
-}
-
-func bindQLinearMatMul(o *quant.QLinearMatMul, kernel string, b *binder) error {
-	if !o.OnlyBytes(b.DType(0), b.DType(3), b.DType(7)) {
-		return device.Refuse("codes that are floats are multiplied in Go")
-	}
-	if b.isEmpty() {
-		return nil
-	}
-	in := byteInputs{a: 0, aScale: 1, aZero: 2, b: 3, bScale: 4, bZero: 5, yScale: 6, yZero: 7, bias: none}
-	return b.bytes(kernel, b.byteProductOf(0, 3, b.DType(7)), in, device.Operand{}, b.out(0))
-}
-
-// bindMatMulIntegerToFloat computes other results than float32 in scratch, and rounds them.
-func bindMatMulIntegerToFloat(kernel string, b *binder) error {
-	if b.isEmpty() {
-		return nil
-	}
-	add, err := b.floats(6)
-	if err != nil {
-		return err
-	}
-	in := byteInputs{a: 0, aScale: 2, aZero: 4, b: 1, bScale: 3, bZero: 5, yScale: none, yZero: none, bias: none}
-	g := b.byteProductOf(0, 1, tensor.F32)
-	y, n := b.out(0), b.Out[0].Dims.Len()
-	if b.Out[0].DType == tensor.F32 {
-		return b.bytes(kernel, g, in, add, y)
-	}
-	most, ok := b.Max(n)
-	if !ok {
-		return device.Refuse("extents %v are not known", b.Out[0].Dims)
-	}
-	sums := b.temp(4 * most)
-	if err := b.bytes(kernel, g, in, add, sums); err != nil {
-		return err
-	}
-	return b.convert(tensor.F32, b.Out[0].DType, n, sums, y)
-}
-
-func bindDynamicQuantizeMatMul(kernel string, b *binder) error {
-	if b.isEmpty() {
-		return nil
-	}
-	k, err := b.kernel("f32_quantize")
-	if err != nil {
-		return err
-	}
-	in := byteInputs{a: 0, aScale: none, aZero: none, b: 1, bScale: 2, bZero: 3, yScale: none, yZero: none, bias: none}
-	g := b.byteProductOf(0, 1, tensor.F32)
-	g.quantize, g.aSize = k, b.In[0].Dims.Len()
-	return b.bytes(kernel, g, in, b.in(4), b.out(0))
-}
-
-func bindQGemm(o *quant.QGemm, kernel string, b *binder) error {
-	if b.isEmpty() {
-		return nil
-	}
-	p := gemmProduct(&o.Gemm, b.In[quant.QGemmA].Dims, b.In[quant.QGemmB].Dims, b.Out[0].Dims)
-	g := &byteProduct{product: p, result: b.Out[0].DType, alpha: float64(o.Gemm.Alpha)}
-	in := byteInputs{
-		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale,
-		bZero:  quant.QGemmBZero,
-		yScale: quant.QGemmYScale, yZero: quant.QGemmYZero, bias: quant.QGemmC,
-	}
-	if b.Has(quant.QGemmC) {
-		dims := b.In[quant.QGemmC].Dims
-		cols := graph.Known(1)
-		if n := len(dims); n > 0 {
-			cols = dims[n-1]
+// ByteProduct adds products by the kernel i8_gemv or i8_gemm.
+func (b *binder) ByteProduct(kernel string, p *lower.ByteProduct) (err error) {
+	g := &byteProduct{product: productFrom(p.Product), result: p.Result, alpha: p.Alpha, biasRow: p.BiasRow,
+		biasCol: p.BiasCol}
+	if p.Floats {
+		if g.quantize, err = b.kernel("f32_quantize"); err != nil {
+			return err
 		}
-		if !cols.Is(1) {
-			g.biasCol = graph.Known(1)
-		}
-		if len(dims) > 1 && !dims[0].Is(1) {
-			g.biasRow = cols
-		}
+		g.aSize = b.In[p.A].Dims.Len()
 	}
-	return b.bytes(kernel, g, in, device.Operand{}, b.out(0))
+	return b.bytes("i8_"+kernel, g, p.ByteInputs, p.Add, p.Y)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -73,7 +75,8 @@ func (c *byteCase) fill(r *rand.Rand) {
 }
 
 func (c *byteCase) product() *product {
-	return productOf(matrices(known(c.left...), true), matrices(known(c.right...), false))
+	dims := [2]graph.Dims{known(c.left...), known(c.right...)}
+	return productFrom(lower.ProductOf([2]arith.AxisOrder{}, dims, dims))
 }
 
 // sums computes the formula. For element i of the result, rows has its row among all matrices of a,

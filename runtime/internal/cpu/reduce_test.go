@@ -10,13 +10,14 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-func reductionOf(s [3]int) reduction {
-	return reduction{graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2])}
+func reductionOf(s [3]int) lower.Lanes {
+	return lower.Along(graph.DimsOf(tensor.Shape(s[:])), 1)
 }
 
 func TestReduce(t *testing.T) {
@@ -338,7 +339,7 @@ func TestTopK(t *testing.T) {
 						values, places = append(values, x[row*n+i]), append(places, float64(i))
 					}
 				}
-				w := topKWords(reduction{graph.Known(rows), graph.Known(n), graph.Known(1)}, k, least)
+				w := topKWords(reductionOf([3]int{rows, n, 1}), k, least)
 				want := slices.Concat(values, places)
 				for _, kernel := range runnable(t, "f32_topk") {
 					got := runOutputs(t, kernel, w, pool, []output{{at: 1, dtype: tensor.F32, n: rows * k},

@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -36,33 +37,18 @@ func bindResize(o *vision.Resize, b *binder) error {
 	return b.resample(o.IsNearest(), tables)
 }
 
-// resizeTables is resizeTables within what is left of the device's budget. A node of larger tables
+// resizeTables is lower.ResizeTables within what is left of the device's budget. A node of larger tables
 // is for a run in Go, which counts them.
 func (d *Device) resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, error) {
 	taken := int64(0)
 	defer func() { d.made.Release(taken) }()
-	return resizeTables(o, b, func(bytes int) error {
+	return lower.ResizeTables(o, b, func(bytes int) error {
 		if err := d.made.Bytes(int64(bytes)); err != nil {
 			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
 		}
 		taken += int64(bytes)
 		return nil
 	})
-}
-
-// resizeTables returns the tables of the resampled axes of input 0. Other inputs that they depend
-// on must be constant. Resize.Tables says what take is.
-func resizeTables(o *vision.Resize, b *device.Binding, take func(bytes int) error) ([]*vision.Resample, error) {
-	list := make([]*tensor.Tensor, len(b.In))
-	for i := 1; i < len(list); i++ {
-		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
-			continue
-		}
-		if list[i] = b.Const(i); list[i] == nil {
-			return nil, &device.NeedValue{Input: i}
-		}
-	}
-	return o.Tables(list, b.Shape(0), take)
 }
 
 // nearestRow is how many bytes of a row fill a chunk of resample_nearest, which does not divide

@@ -4,19 +4,26 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 )
 
 // families lists the rows of every family, one line per file. The best row of an operator comes
 // first.
 func families() [][]row {
 	return [][]row{
+		lower.Moves[*binder](),
+		lower.Maps[*binder](),
+		lower.Reductions[*binder](),
+		lower.Summations[*binder](),
+		lower.Lookups[*binder](),
+		lower.ByteProducts[*binder]("gemv", "gemm"),
+		lower.ByteConvs[*binder]("depthwise", "gemv", "gemm"),
 		attentionRows,
 		blocksRows,
 		castRows,
 		convRows,
 		copyRows,
 		deformRows,
-		einsumRows,
 		eltwiseRows,
 		flexRows,
 		foldRows,
@@ -28,9 +35,7 @@ func families() [][]row {
 		nbitsRows,
 		normRows,
 		poolRows,
-		quantConvRows,
 		quantLSTMRows,
-		quantProductRows,
 		quantRows,
 		randomRows,
 		reduceRows,

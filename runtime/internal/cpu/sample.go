@@ -88,15 +88,7 @@ func (b *binder) sampled(name string, w words, floats int) (err error) {
 		}
 		list = append(list, x)
 	}
-	d, n := b.DType(0), b.OutShape(0).Len()
-	y := b.out(0)
-	if d != tensor.F32 {
-		y = b.temp(tensor.F32.Bytes(n))
-	}
-	if err := b.run(name, w, append(list, y)...); err != nil || d == tensor.F32 {
-		return err
-	}
-	return b.convert(tensor.F32, d, graph.Known(n), y, b.out(0))
+	return b.inFloats(func(y device.Operand) error { return b.run(name, w, append(list, y)...) })
 }
 
 // The kinds of regions, nacre_regions_kind of csrc/resize/resize.h.

@@ -78,6 +78,25 @@ func (b *Binding) OutMemory(i int) graph.Dims {
 	return b.Out[i].Dims
 }
 
+// Facts returns b, for code that is given a device's binder.
+func (b *Binding) Facts() *Binding { return b }
+
+// Input returns input i as an operand, or none if it is left out.
+func (b *Binding) Input(i int) Operand {
+	if !b.Has(i) {
+		return Operand{}
+	}
+	return Operand{Place: In, Index: i}
+}
+
+// Output returns output i as an operand, or none if it is left out.
+func (b *Binding) Output(i int) Operand {
+	if !b.Wants(i) {
+		return Operand{}
+	}
+	return Operand{Place: Out, Index: i}
+}
+
 // Has reports whether the node has input i.
 func (b *Binding) Has(i int) bool { return i < len(b.In) && b.In[i] != nil }
 

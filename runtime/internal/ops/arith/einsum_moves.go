@@ -44,58 +44,6 @@ const (
 // SummationAxis is an extent and the strides of two values along it.
 type SummationAxis struct{ N, A, B int }
 
-// Summer makes the commands of a device for the moves of a summation. V is the place of a value.
-type Summer[V any] interface {
-	// Input returns an input in the type of the sums.
-	Input(i int) (V, error)
-	// Scratch returns a place for n elements of an intermediate result.
-	Scratch(n int) V
-	Output() V
-	Copy(axes []SummationAxis, from, to V) error
-	Sum(m *SummationMove, from, to V) error
-	Products(m *SummationMove, left, right, to V) error
-	// Convert makes the output from its elements in the type of the sums.
-	Convert(from V) error
-}
-
-// Walk makes the commands of all moves of a summation of the given number of inputs.
-func Walk[V any](s Summer[V], inputs int, moves *SummationMoves) error {
-	values := make([]V, inputs, inputs+len(moves.Sizes))
-	for i := range values {
-		var err error
-		if values[i], err = s.Input(i); err != nil {
-			return err
-		}
-	}
-	for _, n := range moves.Sizes {
-		values = append(values, s.Scratch(n))
-	}
-	at := func(value int) V {
-		if value == SummationOutput {
-			return s.Output()
-		}
-		return values[value]
-	}
-	for i := range moves.List {
-		var err error
-		switch m := &moves.List[i]; m.Kind {
-		case SummationCopy:
-			err = s.Copy(m.Axes, at(m.From), at(m.To))
-		case SummationSum:
-			err = s.Sum(m, at(m.From), at(m.To))
-		case SummationProducts:
-			err = s.Products(m, at(m.From), at(m.By), at(m.To))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if moves.Result == SummationOutput {
-		return nil
-	}
-	return s.Convert(values[moves.Result])
-}
-
 // SummationRules describes the needs of a device.
 type SummationRules struct {
 	Direct bool // sums have the output's type and may be written to it

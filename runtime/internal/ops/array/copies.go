@@ -116,26 +116,15 @@ func (x *Copy) of(c *op.Run) kit.Strided {
 	return s
 }
 
-// stridesOf returns the step of every axis in elements.
-func stridesOf(dims graph.Dims) []graph.Dim {
-	steps := make([]graph.Dim, len(dims))
-	step := graph.Known(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		steps[i] = step
-		step = step.Mul(dims[i])
-	}
-	return steps
-}
-
 // permutedAxes returns the axes of a copy of input 0, viewed with extents dims, that puts its axes
 // in the order perm.
 func permutedAxes(dims graph.Dims, perm []int) []CopyAxis {
-	from := stridesOf(dims)
+	from := kit.StridesOf(dims)
 	out := make(graph.Dims, len(perm))
 	for i, p := range perm {
 		out[i] = dims[p]
 	}
-	to := stridesOf(out)
+	to := kit.StridesOf(out)
 	axes := make([]CopyAxis, len(perm))
 	for i, p := range perm {
 		axes[i] = CopyAxis{out[i], from[p], to[i]}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -52,7 +53,7 @@ func (o *Expand) Copies(c *op.Infer) ([]Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, to := stridesOf(in), stridesOf(out)
+	from, to := kit.StridesOf(in), kit.StridesOf(out)
 	axes := make([]CopyAxis, len(out))
 	for i, n := range out {
 		axes[i] = CopyAxis{N: n, To: to[i]}

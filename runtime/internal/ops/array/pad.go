@@ -254,7 +254,7 @@ func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	if err := wantDims(c, 0, shape); err != nil {
 		return nil, err
 	}
-	p = &padding{from: stridesOf(in), to: stridesOf(shape), shape: shape}
+	p = &padding{from: kit.StridesOf(in), to: kit.StridesOf(shape), shape: shape}
 	if p.value, err = o.constant(c); err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (o *Tile) Copies(c *op.Infer) ([]Copy, error) {
 	if err := wantDims(c, 0, out); err != nil {
 		return nil, err
 	}
-	from, to := stridesOf(in), stridesOf(out)
+	from, to := kit.StridesOf(in), kit.StridesOf(out)
 	axes := make([]CopyAxis, 0, 2*len(in))
 	for i, r := range repeats {
 		axes = append(axes, CopyAxis{graph.Known(r), graph.Dim{}, in[i].Mul(to[i])}, CopyAxis{in[i], from[i], to[i]})

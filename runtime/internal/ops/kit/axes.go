@@ -61,3 +61,13 @@ func (s AxisView) Each(pace *op.Pace, f func(at int)) {
 		}
 	}
 }
+
+// StridesOf returns the strides, in elements, of the axes of a row-major value.
+func StridesOf(d graph.Dims) graph.Dims {
+	steps, step := make(graph.Dims, len(d)), graph.Known(1)
+	for i := len(d) - 1; i >= 0; i-- {
+		steps[i] = step
+		step = step.Mul(d[i])
+	}
+	return steps
+}

@@ -311,16 +311,20 @@ type GlobalPool struct {
 	p    float64
 }
 
-// Reduction returns the reduction that equals the pooling, and whether the result is divided by the
-// number of elements; ok is false for norms.
-func (o *GlobalPool) Reduction() (r arith.Reduction, mean, ok bool) {
-	switch o.kind {
-	case PoolMax:
-		return arith.ReduceMax, false, true
-	case PoolAverage:
-		return arith.ReduceSum, true, true
+// Reduction returns the reduction and the root that equal the pooling, and whether results are
+// divided by the number of elements. ok is false for norms of orders other than 1 and 2.
+func (o *GlobalPool) Reduction() (r arith.Reduction, root arith.Root, mean, ok bool) {
+	switch {
+	case o.kind == PoolMax:
+		return arith.ReduceMax, arith.RootNone, false, true
+	case o.kind == PoolAverage:
+		return arith.ReduceSum, arith.RootNone, true, true
+	case o.p == 1:
+		return arith.ReduceSumAbs, arith.RootNone, false, true
+	case o.p == 2:
+		return arith.ReduceSumSquare, arith.RootSqrt, false, true
 	}
-	return 0, false, false
+	return 0, 0, false, false
 }
 
 // Norm returns the order of a pooling by norms; 0 for others.
