@@ -31,7 +31,7 @@ func bindLoss(o *nn.Loss, b *binder) error {
 		}
 		var w words
 		w.int(s.Outer*s.Inner, s.N, s.Inner)
-		if err := b.lanes("norm/softmax", variant, s.Outer*s.Inner, s.N, []uint32{1}, w, b.in(0), logs); err != nil {
+		if err := b.keptLanes("norm/softmax", variant, s.Outer*s.Inner, s.N, []uint32{1}, w, b.in(0), logs); err != nil {
 			return err
 		}
 	}

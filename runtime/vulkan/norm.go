@@ -39,6 +39,41 @@ func (b *binder) lanes(
 	return b.dispatch(name, variant, size, b.flatGroups(lanes), constants, w, operands...)
 }
 
+// keptLanes is lanes for the kernels of include/row.glsl.
+func (b *binder) keptLanes(
+	name, variant string, lanes, n int, constants []uint32, w words, operands ...device.Operand,
+) error {
+	l := b.dev.laneOf(n)
+	defer b.works(n * lanes)
+	constants = append([]uint32{uint32(l.each), uint32(kit.Btoi(l.keep))}, constants...)
+	return b.dispatch(name, variant, l.size, b.flatGroups(lanes), constants, w, operands...)
+}
+
+// lane is the shape of a workgroup of include/row.glsl: its invocations, the elements that each reads
+// at a time, and whether these are all of the lane and are kept.
+type lane struct {
+	size, each int
+	keep       bool
+}
+
+// laneOf returns the shape for lanes of n elements. There are few shapes, as each is a pipeline.
+func (d *Device) laneOf(n int) lane {
+	const least, most, word, mostKept, again = 16, 256, 4, 32, 8
+	size := least
+	for size < most && size*word < n {
+		size *= 2
+	}
+	size = min(size, d.info.Caps.MaxInvocations)
+	each := max((n+size-1)/size, 1)
+	if each > word {
+		each = (each + word - 1) / word * word
+	}
+	if each > mostKept {
+		return lane{size, again, false}
+	}
+	return lane{size, each, true}
+}
+
 // sameTypes returns the variant if all inputs have the element type of input 0.
 func (b *binder) sameTypes() (string, error) {
 	for i, v := range b.In {
@@ -69,7 +104,7 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	b.step.InPlace = nil
 	var w words
 	w.int(s[0]*s[2], s[1], s[2])
-	return b.lanes("norm/softmax", variant, s[0]*s[2], s[1], []uint32{mode}, w, b.in(0), b.out(0))
+	return b.keptLanes("norm/softmax", variant, s[0]*s[2], s[1], []uint32{mode}, w, b.in(0), b.out(0))
 }
 
 func bindLpNorm(o *nn.LpNorm, b *binder) error {
@@ -85,7 +120,7 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 	b.step.InPlace = nil
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
-	return b.lanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
+	return b.keptLanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
 }
 
 // bindMeanVariance subtracts means, and divides by deviations plus 1e-9.
@@ -158,17 +193,19 @@ type rows struct {
 }
 
 func (b *binder) normRows(variant string, r *rows) error {
-	there := func(list ...device.Operand) (n int) {
+	there := func(list ...device.Operand) (n uint32) {
 		for i, o := range list {
-			n |= kit.Btoi(o.Place != device.None) << i
+			n |= uint32(kit.Btoi(o.Place != device.None)) << i
 		}
 		return n
 	}
 	b.step.InPlace = nil
 	var w words
-	w.int(r.rows, r.n, r.skip, there(r.bias, r.scale, r.shift), there(r.mean, r.inverse, r.sum))
+	w.int(r.rows, r.n, r.skip)
 	w.float(r.epsilon)
-	return b.lanes("norm/layer", variant, r.rows, r.n, []uint32{uint32(kit.Btoi(r.centred))}, w,
+	constants := []uint32{uint32(kit.Btoi(r.centred)), there(r.bias, r.scale, r.shift, r.skipped),
+		there(r.mean, r.inverse, r.sum)}
+	return b.keptLanes("norm/layer", variant, r.rows, r.n, constants, w,
 		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
 }
 
@@ -224,7 +261,7 @@ func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.
 	var w words
 	w.int(s[0], s[1], s[2], s[1], s[1])
 	w.float(float64(o.Epsilon))
-	return b.lanes("norm/group", variant, s[0]*s[1], s[2], nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.keptLanes("norm/group", variant, s[0]*s[1], s[2], nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
@@ -272,7 +309,7 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 	var w words
 	w.int(x[0], x[1], x[2:].Len(), s[0], s[1])
 	w.float(float64(o.Epsilon))
-	return b.lanes("norm/group", variant, x[0]*s[0], x[1]/s[0]*x[2:].Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.keptLanes("norm/group", variant, x[0]*s[0], x[1]/s[0]*x[2:].Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
@@ -318,7 +355,7 @@ func (b *binder) train(variant string, s []int, w words) error {
 		wants |= uint32(kit.Btoi(b.Wants(i))) << i
 	}
 	b.step.InPlace = nil
-	return b.lanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
+	return b.keptLanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
 }
 
 // haveElements refuses inputs that do not have n elements.

@@ -2,13 +2,16 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
+#include "row.glsl"
 
-// layer normalises rows of n elements, a row per workgroup. A row is the sum of x, skip and bias.
-// It is moved to mean 0, if CENTRED is set, and scaled to variance 1. A scale and a shift per
-// element follow. Bits of wants select further results: 0 the mean, 1 the inverse deviation, 2 the
-// sum.
+// layer normalises rows of n elements. A row is the sum of x, skip and bias. It is moved to mean 0,
+// if CENTRED is set, and scaled to variance 1. A scale and a shift per element follow. Bits of HAS
+// say what is there: 0 the bias, 1 the scale, 2 the shift, 3 skip. Bits of WANTS select further
+// results: 0 the mean, 1 the inverse deviation, 2 the sum.
 
-layout(constant_id = 1) const uint CENTRED = 1;
+layout(constant_id = 3) const uint CENTRED = 1;
+layout(constant_id = 4) const uint HAS = 0;
+layout(constant_id = 5) const uint WANTS = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Skip { T skip[]; };
@@ -22,57 +25,42 @@ layout(std430, binding = 8) writeonly buffer Sum { T sums[]; };
 
 layout(push_constant) uniform Words {
     uint rows, n;
-    uint skip_rows; // rows of skip; 0 for none
-    uint has;       // bit 0: a bias; bit 1: a scale; bit 2: a shift
-    uint wants;
+    uint skip_rows; // rows of skip
     float epsilon;
 };
 
-shared float part[gl_WorkGroupSize.x];
+uint at, skip_at; // the first element of the row, and of its row of skip
 
-float total(float v) {
-    uint id = gl_LocalInvocationID.x;
-    barrier();
-    part[id] = v;
-    barrier();
-    for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
-        if (id < step) part[id] += part[id + step];
-        barrier();
-    }
-    return part[0];
-}
-
-float element(uint row, uint i) {
-    float v = LOAD(x[row * n + i]);
-    if (skip_rows > 0) v += LOAD(skip[row % skip_rows * n + i]);
-    if ((has & 1) != 0) v += LOAD(bias[i]);
+float element(uint i) {
+    float v = LOAD(x[at + i]);
+    if ((HAS & 8) != 0) v += LOAD(skip[skip_at + i]);
+    if ((HAS & 1) != 0) v += LOAD(bias[i]);
     return v;
 }
 
 void main() {
     uint row = flat_group();
     if (row >= rows) return;
-    uint id = gl_LocalInvocationID.x;
-    float mean = 0;
-    if (CENTRED != 0) {
-        float sum = 0;
-        for (uint i = id; i < n; i += gl_WorkGroupSize.x) sum += element(row, i);
-        mean = total(sum) / float(n);
+    at = row * n;
+    skip_at = (HAS & 8) != 0 ? row % skip_rows * n : 0;
+    float mean = 0.0;
+    if (CENTRED != 0) mean = mean_of(n);
+    else if (KEEP != 0) read(0, n);
+    float inverse = 1.0 / sqrt(spread_of(mean, n) + epsilon);
+    if (gl_LocalInvocationID.x == 0) {
+        if ((WANTS & 1) != 0) means[row] = mean;
+        if ((WANTS & 2) != 0) inverses[row] = inverse;
     }
-    float squares = 0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float v = element(row, i) - mean;
-        squares += v * v;
-    }
-    float inverse = 1.0 / sqrt(total(squares) / float(n) + epsilon);
-    if (id == 0 && (wants & 1) != 0) means[row] = mean;
-    if (id == 0 && (wants & 2) != 0) inverses[row] = inverse;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float e = element(row, i);
-        float v = (e - mean) * inverse;
-        if ((has & 2) != 0) v *= LOAD(scale[i]);
-        if ((has & 4) != 0) v += LOAD(shift[i]);
-        if ((wants & 4) != 0) sums[row * n + i] = STORE(e);
-        y[row * n + i] = STORE(v);
+    for (uint first = 0; more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            uint i = index(first, k);
+            if (i >= n) continue;
+            float v = (own[k] - mean) * inverse;
+            if ((HAS & 2) != 0) v *= LOAD(scale[i]);
+            if ((HAS & 4) != 0) v += LOAD(shift[i]);
+            if ((WANTS & 4) != 0) sums[at + i] = STORE(own[k]);
+            y[at + i] = STORE(v);
+        }
     }
 }

@@ -4,32 +4,35 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
+#include "row.glsl"
 
-layout(constant_id = 1) const uint ORDER = 2;
+layout(constant_id = 3) const uint ORDER = 2;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words { uint lanes, n, inner; };
 
-shared float part[gl_WorkGroupSize.x];
+uint at; // the first element of the lane
+
+float element(uint i) { return LOAD(x[at + i * inner]); }
 
 void main() {
     uint lane = flat_group();
     if (lane >= lanes) return;
-    uint id = gl_LocalInvocationID.x;
-    uint at = lane / inner * n * inner + lane % inner;
+    at = lane / inner * n * inner + lane % inner;
     float sum = 0.0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float v = LOAD(x[at + i * inner]);
-        sum += ORDER == 1 ? magnitude(v) : v * v;
+    for (uint first = 0; more(first, n); first += PIECE) {
+        read(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) sum += ORDER == 1 ? magnitude(own[k]) : own[k] * own[k];
     }
-    part[id] = sum;
-    barrier();
-    for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
-        if (id < step) part[id] += part[id + step];
-        barrier();
+    sum = total(sum);
+    float norm = ORDER == 1 ? sum : sqrt(sum);
+    for (uint first = 0; more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            uint i = index(first, k);
+            if (i < n) y[at + i * inner] = STORE(norm == 0.0 ? 0.0 : own[k] / norm);
+        }
     }
-    float norm = ORDER == 1 ? part[0] : sqrt(part[0]);
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) y[at + i * inner] = STORE(norm == 0.0 ? 0.0 : LOAD(x[at + i * inner]) / norm);
 }

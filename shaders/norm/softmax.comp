@@ -3,66 +3,74 @@
 #include "common.glsl"
 #include "types.glsl"
 #include "math.glsl"
+#include "row.glsl"
 
 // softmax computes softmax along the middle axis of [outer,n,inner], a lane per workgroup. MODE 0
 // is softmax, and 1 its logarithm. MODE 2 gives 1 for the first of the greatest elements, else 0.
 
-layout(constant_id = 1) const uint MODE = 0;
+layout(constant_id = 3) const uint MODE = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words { uint lanes, n, inner; };
 
-shared float part[gl_WorkGroupSize.x];
-shared uint place[gl_WorkGroupSize.x];
+uint at; // the first element of the lane
+shared uint place;
+
+float element(uint i) { return LOAD(x[at + i * inner]); }
+
+// first_of returns the place of the first element that is top, or NaN if top is.
+uint first_of(float top) {
+    uint least = n;
+    for (uint first = 0; more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            if (own[k] == top || is_nan(own[k]) && is_nan(top)) least = min(least, index(first, k));
+        }
+    }
+    if (gl_LocalInvocationID.x == 0) place = n;
+    barrier();
+    atomicMin(place, least);
+    barrier();
+    return place;
+}
 
 void main() {
     uint lane = flat_group();
     if (lane >= lanes) return;
-    uint id = gl_LocalInvocationID.x;
-    uint at = lane / inner * n * inner + lane % inner;
-
+    at = lane / inner * n * inner + lane % inner;
     float top = -INFINITY;
-    uint first = n;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float v = LOAD(x[at + i * inner]);
-        if (v > top || is_nan(v) && !is_nan(top) || first == n) { top = v; first = i; }
-    }
-    part[id] = top;
-    place[id] = first;
-    barrier();
-    for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
-        if (id < step && place[id + step] < n) {
-            float v = part[id + step], w = part[id];
-            bool same = v == w || is_nan(v) && is_nan(w);
-            if (place[id] == n || v > w || is_nan(v) && !is_nan(w) || same && place[id + step] < place[id]) {
-                part[id] = v;
-                place[id] = place[id + step];
-            }
+    for (uint first = 0; more(first, n); first += PIECE) {
+        read(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            if (index(first, k) < n) top = max_nan(top, own[k]);
         }
-        barrier();
     }
-    top = part[0];
-    first = place[0];
-    barrier();
-    if (MODE == 2) {
-        for (uint i = id; i < n; i += gl_WorkGroupSize.x) y[at + i * inner] = STORE(i == first ? 1.0 : 0.0);
-        return;
+    top = greatest(top);
+    uint hard = 0;
+    float sum = 0.0;
+    if (MODE == 2) hard = first_of(top);
+    for (uint first = 0; MODE != 2 && more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            float e = m_exp(own[k] - top);
+            if (index(first, k) < n) sum += e;
+            if (KEEP != 0 && MODE == 0) own[k] = e;
+        }
     }
-
-    float sum = 0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) sum += m_exp(LOAD(x[at + i * inner]) - top);
-    part[id] = sum;
-    barrier();
-    for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
-        if (id < step) part[id] += part[id + step];
-        barrier();
-    }
-    sum = part[0];
+    if (MODE != 2) sum = total(sum);
     float shift = MODE == 1 ? m_log(sum) : 0.0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float v = LOAD(x[at + i * inner]) - top;
-        y[at + i * inner] = STORE(MODE == 1 ? v - shift : m_exp(v) / sum);
+    for (uint first = 0; more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            uint i = index(first, k);
+            if (i >= n) continue;
+            float v = own[k];
+            if (MODE == 2) v = i == hard ? 1.0 : 0.0;
+            else if (MODE == 1) v = v - top - shift;
+            else v = (KEEP != 0 ? v : m_exp(v - top)) / sum;
+            y[at + i * inner] = STORE(v);
+        }
     }
 }

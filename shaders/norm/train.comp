@@ -5,8 +5,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
+#include "row.glsl"
 
-layout(constant_id = 1) const uint WANTS = 31; // bit k: operand 5 + k is there
+layout(constant_id = 3) const uint WANTS = 31; // bit k: operand 5 + k is there
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Scale { T scale[]; };
@@ -24,37 +25,27 @@ layout(push_constant) uniform Words {
     float epsilon, momentum;
 };
 
-shared float part[gl_WorkGroupSize.x];
+uint c; // the channel
 
-// sum_of returns the sum of v over the workgroup.
-float sum_of(float v, uint id) {
-    barrier();
-    part[id] = v;
-    barrier();
-    for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
-        if (id < step) part[id] += part[id + step];
-        barrier();
-    }
-    return part[0];
-}
+// place returns the place of element i of the channel.
+uint place(uint i) { return (i / inner * channels + c) * inner + i % inner; }
+
+float element(uint i) { return LOAD(x[place(i)]); }
 
 void main() {
-    uint c = flat_group(), id = gl_LocalInvocationID.x, n = batch * inner;
+    c = flat_group();
     if (c >= channels) return;
-    float sum = 0.0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) sum += LOAD(x[(i / inner * channels + c) * inner + i % inner]);
-    float middle = sum_of(sum, id) / float(n);
-    sum = 0.0;
-    for (uint i = id; i < n; i += gl_WorkGroupSize.x) {
-        float d = LOAD(x[(i / inner * channels + c) * inner + i % inner]) - middle;
-        sum += d * d;
+    uint n = batch * inner;
+    float middle = mean_of(n), spread = spread_of(middle, n);
+    float factor = LOAD(scale[c]) / sqrt(spread + epsilon), last = LOAD(shift[c]);
+    for (uint first = 0; (WANTS & 1) != 0 && more(first, n); first += PIECE) {
+        take(first, n);
+        [[unroll]] for (uint k = 0; k < EACH; k++) {
+            uint i = index(first, k);
+            if (i < n) y[place(i)] = STORE((own[k] - middle) * factor + last);
+        }
     }
-    float spread = sum_of(sum, id) / float(n), factor = LOAD(scale[c]) / sqrt(spread + epsilon), last = LOAD(shift[c]);
-    for (uint i = id; i < n && (WANTS & 1) != 0; i += gl_WorkGroupSize.x) {
-        uint at = (i / inner * channels + c) * inner + i % inner;
-        y[at] = STORE((LOAD(x[at]) - middle) * factor + last);
-    }
-    if (id != 0) return;
+    if (gl_LocalInvocationID.x != 0) return;
     if ((WANTS & 2) != 0) next_mean[c] = STORE(LOAD(mean[c]) * momentum + middle * (1.0 - momentum));
     if ((WANTS & 4) != 0) next_variance[c] = STORE(LOAD(variance[c]) * momentum + spread * (1.0 - momentum));
     if ((WANTS & 8) != 0) own_mean[c] = STORE(middle);
