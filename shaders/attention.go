@@ -6,8 +6,7 @@ var attentionKernels = []Kernel{
 	{"attention/append", 5, 15, 1 << 4, []string{"lengths", "in place", "biased"}, elements("f32 f16 bf16")},
 	{"attention/append_codes", 5, 14, 1 << 4, []string{"lengths", "in place", "biased"}, elements("f32 f16 bf16")},
 	{
-		"attention/attention", 10, 30, 1<<7 | 1<<8 | 1<<9,
-		[]string{"mask", "causal", "window", "lengths", "keys", "key words", "sink", "stage", "side by side", "cut", "nans"},
+		"attention/attention", 10, 30, 1<<7 | 1<<8 | 1<<9, scoreConstants("stage"),
 		withCodes(slices.Concat(elements("f32 f16 bf16"), maskBytes("f32 f16 bf16"))),
 	},
 	{"attention/causal", 6, 7, 1<<4 | 1<<5, []string{"silu", "biased", "has past"}, elements("f32 f16 bf16")},
@@ -15,7 +14,17 @@ var attentionKernels = []Kernel{
 	{"attention/lengths", 5, 2, 1<<2 | 1<<3, []string{"kind", "ends", "x words", "all words"}, []Variant{{Name: "i32"}}},
 	{"attention/linear", 9, 10, 1<<6 | 1<<7 | 1<<8, []string{"betas", "has past", "wants"}, elements("f32 f16 bf16")},
 	{"attention/rotary", 6, 14, 1<<4 | 1<<5, []string{"index words", "interleaved", "positions"}, elements("f32 f16 bf16")},
+	{
+		"attention/tile", 9, 30, 1<<7 | 1<<8, scoreConstants("wide", "step"),
+		withCodes(slices.Concat(elements("f32 f16 bf16"), maskBytes("f32 f16 bf16"))),
+	},
 	{"attention/widen_codes", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
+}
+
+// scoreConstants returns the names of the constants of include/attention.glsl, and then more.
+func scoreConstants(more ...string) []string {
+	return append([]string{"mask", "causal", "window", "lengths", "keys", "key words", "sink", "side by side", "cut", "nans",
+		"k words", "v words"}, more...)
 }
 
 // maskBytes returns variants with masks of bytes, such as f32_bytes.

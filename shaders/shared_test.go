@@ -15,8 +15,11 @@ func TestSharedBytes(t *testing.T) {
 		want            int
 	}{
 		{"eltwise/unary", "f32", nil, 0},
-		// The query of 256 elements, and weights and parts of 64 invocations.
-		{"attention/attention", "f32", []uint32{64}, 4 * (256 + 64 + 64)},
+		// The query of 256 elements, weights and parts of 64 invocations and sums of 16, and a word of
+		// each.
+		{"attention/attention", "f32", []uint32{64}, 4 * (256 + 64 + 64 + 16 + 4*64)},
+		// Steps of 16 queries and of 64 keys with a word between, weights, and a word per invocation.
+		{"attention/tile", "f32", []uint32{64}, 16 * (16*4 + 16*17 + 64*4 + 64)},
 	} {
 		m, err := shaders.Find(tt.kernel, tt.variant)
 		if err != nil {

@@ -24,10 +24,15 @@ var attentionRows = []row{
 	rowFor("rows", bindTensorScatter),
 }
 
-// Bounds of attention/attention: the most elements of a head, and the invocations of a workgroup.
+// Bounds of attention/attention and attention/tile: the most elements of a head, and the invocations
+// of a workgroup. A workgroup of attention/tile has tileQueries queries, and tileStep elements of a
+// head in shared memory. Fewer queries than leastTiled take a workgroup each.
 const (
 	mostHead      = 256
 	attentionSide = 64
+	tileQueries   = 16
+	tileStep      = 16
+	leastTiled    = 6
 )
 
 // headRows is an operand of attention [batch,heads,rows,size] in memory. It begins at element
@@ -58,6 +63,12 @@ func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
 // len returns the number of elements.
 func (h *headRows) len() int { return h.batch * h.heads * h.rows * h.size }
 
+// inWords reports whether rows are whole words of tileWord elements.
+func (h *headRows) inWords() bool {
+	all := h.size | h.start | h.perBatch | h.perHead | h.perRow
+	return all%tileWord == 0 && !h.coded
+}
+
 func (w *words) heads(h headRows) { w.int(h.start, h.perBatch, h.perHead, h.perRow) }
 
 // The masks that are added, as attention/attention numbers them.
@@ -74,7 +85,7 @@ const (
 	givenSinks
 )
 
-// attending is a dispatch of attention/attention.
+// attending is a dispatch of attention/attention or attention/tile.
 type attending struct {
 	q, k, v    headRows
 	scale      *float32 // nil for 1/sqrt(size)
@@ -104,8 +115,14 @@ func (b *binder) attend(a *attending) error {
 		b.dev.info.Caps.MaxInvocations < attentionSide {
 		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
 	}
-	blocks := (a.k.rows + attentionSide - 1) / attentionSide
-	if err := b.loops(blocks*a.q.size + a.k.rows*(1+(a.v.size+attentionSide-1)/attentionSide)); err != nil {
+	stage, shown := 0, device.Operand{}
+	if a.stage >= 0 && b.Wants(3) {
+		if stage, shown = a.stage+1, b.out(3); a.lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
+			return device.Refuse("scores are shown as %v, or of different numbers of keys in batches", b.Out[3].DType)
+		}
+	}
+	tiled := stage == 0 && a.isTiled(b.dev)
+	if err := b.loops(a.turns(tiled)); err != nil {
 		return err
 	}
 	var w words
@@ -143,15 +160,13 @@ func (b *binder) attend(a *attending) error {
 		}
 		sink = b.in(a.sinkInput)
 	}
-	stage, shown := 0, device.Operand{}
-	if a.stage >= 0 && b.Wants(3) {
-		if stage, shown = a.stage+1, b.out(3); a.lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
-			return device.Refuse("scores are shown as %v, or of different numbers of keys in batches", b.Out[3].DType)
-		}
-	}
 	n, parts, partial := a.q.batch*a.q.heads*a.q.rows, 1, device.Operand{}
+	groups := n
+	if tiled {
+		groups = a.q.batch * a.q.heads * ((a.q.rows + tileQueries - 1) / tileQueries)
+	}
 	if stage == 0 {
-		parts = b.parts(n, a.k.rows, leastTerms, 4*n*(a.v.size+2))
+		parts = b.parts(groups, a.k.rows, leastTerms, 4*n*(a.v.size+2))
 	}
 	y := b.out(0)
 	if parts > 1 {
@@ -160,12 +175,18 @@ func (b *binder) attend(a *attending) error {
 	w.int(parts)
 	constants := []uint32{
 		mask, uint32(kit.Btoi(a.causal)), uint32(a.window), uint32(kit.Btoi(a.lengths.Place != device.None)),
-		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(kit.Btoi(a.sideBySide)),
-		uint32(kit.Btoi(parts > 1)), uint32(a.nan),
+		uint32(keys), uint32(intWords), uint32(a.sink), uint32(kit.Btoi(a.sideBySide)), uint32(kit.Btoi(parts > 1)),
+		uint32(a.nan), uint32(kit.Btoi(a.k.inWords())), uint32(kit.Btoi(a.v.inWords())),
 	}
+	operands := []device.Operand{a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, y, partial}
 	b.step.InPlace = nil
-	err = b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n*parts), constants, w,
-		a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, shown, y, partial)
+	if tiled {
+		err = b.dispatch("attention/tile", variant, attentionSide, b.flatGroups(groups*parts),
+			append(constants, uint32(a.wide()), tileStep), w, operands...)
+	} else {
+		err = b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(groups*parts),
+			append(constants, uint32(stage)), w, append(operands, shown)...)
+	}
 	b.works(n * a.k.rows * (a.q.size + a.v.size))
 	if err != nil || parts == 1 {
 		return err
@@ -175,6 +196,36 @@ func (b *binder) attend(a *attending) error {
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
 	return b.flat("attention/join", shortName(b.DType(0)), total,
 		[]uint32{uint32(kit.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
+}
+
+// tileWaste is the most work of attention/tile, as a multiple of what scores and results need, by type
+// of device; any for others. Devices in software gain nothing from reading keys for all queries of a
+// tile at once.
+var tileWaste = map[string]float64{"cpu": 1.5}
+
+// isTiled reports whether attention/tile computes the results.
+func (a *attending) isTiled(d *Device) bool {
+	if a.q.rows < leastTiled || a.q.size == 0 || a.v.size == 0 {
+		return false
+	}
+	whole := func(n, of int) float64 { return float64((n + of - 1) / of * of) }
+	work := whole(a.q.rows, tileQueries) * whole(a.k.rows, attentionSide) *
+		(whole(a.q.size, tileStep) + whole(a.v.size, attentionSide))
+	most, ok := tileWaste[d.info.Type]
+	return !ok || work <= most*float64(a.q.rows)*float64(a.k.rows)*float64(a.q.size+a.v.size)
+}
+
+// wide returns the pieces of attentionSide elements of a result.
+func (a *attending) wide() int { return (a.v.size + attentionSide - 1) / attentionSide }
+
+// turns returns the most loop iterations of an invocation.
+func (a *attending) turns(tiled bool) int {
+	blocks := (a.k.rows + attentionSide - 1) / attentionSide
+	if !tiled {
+		return blocks * (a.q.size + 2*attentionSide)
+	}
+	const each = 2*tileStep + tileQueries // turns of a step: loads, and products
+	return blocks * ((a.q.size+tileStep-1)/tileStep + attentionSide/tileStep*a.wide() + 1) * each
 }
 
 // maskWords appends the strides of the added mask along the axes of scores, and its number of

@@ -128,3 +128,11 @@ func UnitGroupOf(c vk.Caps, deviceType string, m, k int) (UnitGroup, int) {
 	g := d.unitGroup(m, k)
 	return UnitGroup{g.size, g.rows, g.lanes, g.chunk}, g.shared()
 }
+
+// AlwaysTiled makes devices in software compute attention by tiles if they can. It returns a function
+// that ends this.
+func AlwaysTiled() (restore func()) {
+	old := tileWaste
+	tileWaste = nil
+	return func() { tileWaste = old }
+}

@@ -361,7 +361,8 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	r := rand.New(rand.NewPCG(17, 3))
 	return compareWith(t, o,
 		slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r),
-			packedNodes(r), recurrentNodes(t, r), countedNodes(t, r), transformNodes(t, r), generatedNodes(t), normedNodes(t, r)))
+			packedNodes(r), recurrentNodes(t, r), countedNodes(t, r), transformNodes(t, r), generatedNodes(t),
+			normedNodes(t, r), tiledNodes(t, r)))
 }
 
 func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {

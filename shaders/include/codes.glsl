@@ -12,9 +12,6 @@ uint blocks_of(uint size) { return (size + BLOCK - 1) / BLOCK; }
 // row_bytes returns the bytes of a row of size elements.
 uint row_bytes(uint size) { return size + 2 * blocks_of(size); }
 
-// WORD_OF reads bytes i to i + 3 of x as a word. No word is read that has none of them.
-#define WORD_OF(x, i) ((x)[(i) / 4] >> (i) % 4 * 8 | (x)[((i) + 3) / 4] << 31 - (i) % 4 * 8 << 1)
-
 // ROW_SCALE reads the scale of a block of the row of size elements at byte row.
 #define ROW_SCALE(x, row, size, block) \
     float_of_bf16(BYTE_OF(x, (row) + (size) + 2 * (block)) | BYTE_OF(x, (row) + (size) + 2 * (block) + 1) << 8)
@@ -23,5 +20,11 @@ uint row_bytes(uint size) { return size + 2 * blocks_of(size); }
 vec4 codes_of(uint word) {
     return vec4(code_of(word, 1), code_of(word >> 8, 1), code_of(word >> 16, 1), code_of(word >> 24, 1));
 }
+
+// CODES_OF returns codes i to i + 3 of the row of size elements at byte row. Codes past the end are
+// any numbers. No word is read that has none of the row.
+#define CODES_OF(x, row, size, i) \
+    codes_of((x)[((row) + (i)) / 4] >> ((row) + (i)) % 4 * 8 | \
+             (x)[((row) + min((i) + 3, row_bytes(size) - 1)) / 4] << 31 - ((row) + (i)) % 4 * 8 << 1)
 
 #endif
