@@ -18,6 +18,8 @@ var attentionKernels = []Kernel{
 		"attention/tile", 9, 30, 1<<7 | 1<<8, scoreConstants("wide", "step"),
 		withCodes(slices.Concat(elements("f32 f16 bf16"), maskBytes("f32 f16 bf16"))),
 	},
+	{"attention/turn", 11, 28, 1<<7 | 1<<8 | 1<<9 | 1<<10, []string{"index words", "interleaved", "positions", "lengths"},
+		elements("f32 f16 bf16")},
 	{"attention/widen_codes", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 }
 

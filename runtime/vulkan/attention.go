@@ -60,6 +60,12 @@ func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
 	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x, false}
 }
 
+// extents returns the extents of all axes.
+func (h *headRows) extents() [4]int { return [4]int{h.batch, h.heads, h.rows, h.size} }
+
+// steps returns the first element and the strides of the first three axes.
+func (h *headRows) steps() [4]int { return [4]int{h.start, h.perBatch, h.perHead, h.perRow} }
+
 // len returns the number of elements.
 func (h *headRows) len() int { return h.batch * h.heads * h.rows * h.size }
 

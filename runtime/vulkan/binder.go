@@ -278,6 +278,13 @@ func (b *binder) loops(n int) error {
 	return nil
 }
 
+// does notes the work of the last dispatch, one of the shader with that name, for merge.
+func (b *binder) does(work any, name string) {
+	if c := b.step.Commands; len(c) > 0 && c[len(c)-1].Kernel.Op() == name {
+		c[len(c)-1].Kernel.(*kernel).does = work
+	}
+}
+
 // works sets the multiply-adds of the last dispatch to n and adds them to the step's.
 func (b *binder) works(n int) {
 	b.step.Work += n

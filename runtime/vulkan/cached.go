@@ -130,6 +130,16 @@ func (a *appending) seen(c cache) int {
 	return c.rows
 }
 
+// appended is the work of a dispatch of attention/append: x becomes rows of a cache.
+type appended struct {
+	x headRows
+	appending
+	cache
+}
+
+// isPlain reports whether the past stays in place and no bias is added.
+func (a *appended) isPlain() bool { return a.inPlace && a.bias.Place == device.None }
+
 // constants returns the specialization constants of attention/append and attention/append_codes.
 func (a *appending) constants(c cache) []uint32 {
 	return []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)),
@@ -153,6 +163,7 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	y := whole(c.at, x.batch, x.heads, a.seen(c), x.size, c.room)
 	y.start = c.start
 	b.step.InPlace = nil
+	defer b.does(&appended{x, a, c}, "attention/append")
 	return y, b.flat("attention/append", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
 }
 

@@ -98,7 +98,7 @@ func (s *segment) placeConstant(c *constants, i, k int) place {
 	shared := len(o.Data) <= mostVarying && !x.writes(k)
 	switch {
 	case o.Index == faultIndex:
-		s.faults.list = append(s.faults.list, fault{i, string(o.Data)})
+		s.faults.list = append(s.faults.list, fault{i, x.owner, string(o.Data)})
 		return place{at: len(s.faults.list) - 1}
 	case o.Index == drawIndex:
 		at := c.varying.add(o.Data, false)

@@ -63,6 +63,8 @@ type Device struct {
 	matrices map[string]vk.Matrix // by element type of the operands
 	pool     *pool
 	records  atomic.Int64 // recordings of segments
+	commands atomic.Int64 // of the last recording
+	barriers atomic.Int64 // between these
 	waited   atomic.Int64 // nanoseconds of waits for submissions
 
 	mu        sync.Mutex

@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"fmt"
+	"strings"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/shaders"
@@ -23,11 +24,28 @@ func (d *Device) PoolBytes() (all, used int) {
 // Recordings returns the number of times that segments were recorded.
 func (d *Device) Recordings() int { return int(d.records.Load()) }
 
+// Recorded returns the commands of the last recording, and the barriers between them.
+func (d *Device) Recorded() (commands, barriers int) {
+	return int(d.commands.Load()), int(d.barriers.Load())
+}
+
 // Pipelines returns the number of pipelines.
 func (d *Device) Pipelines() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.pipelines)
+}
+
+// Compiled reports whether there is a pipeline of a shader.
+func (d *Device) Compiled(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key := range d.pipelines {
+		if strings.HasPrefix(key, name+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // PipelineFile is a file of compiled shaders for a device.

@@ -32,7 +32,8 @@ type faults struct {
 
 // fault is the word of a fault operand.
 type fault struct {
-	command int
+	command int // that notes it
+	owner   int // the given command that it is an error of
 	message string
 }
 
@@ -77,13 +78,13 @@ func (s *segment) copyFaults(c *chunk) {
 	}
 }
 
-// failed returns the command of the chunk's first fault that a shader noted, with its error.
-func (s *segment) failed(c *chunk) (command int, err error) {
+// failed returns the given command of the chunk's first fault that a shader noted, with its error.
+func (s *segment) failed(c *chunk) (owner int, err error) {
 	for _, i := range c.faults {
 		word := binary.LittleEndian.Uint32(s.staging.Host()[s.faults.staged+s.faults.stride*i:])
 		if word != 0 {
 			f := &s.faults.list[i]
-			return f.command, graph.Errorf(graph.ErrShape, f.message, int32(^word))
+			return f.owner, graph.Errorf(graph.ErrShape, f.message, int32(^word))
 		}
 	}
 	return 0, nil

@@ -12,6 +12,7 @@ type kernel struct {
 	constants []uint32
 	groups    [3]int
 	work      int     // multiply-adds
+	does      any     // a *rotation or an *appended, for merge; nil for others
 	limits    *limits // nil for none
 	same      bool    // copies to the same places of operand 1: nothing to do if they share memory
 }

@@ -42,8 +42,8 @@ type versions struct {
 	of   [][]*version // by command and operand; nil for memory outside the frame's
 }
 
-// rename finds the versions of all values, drops commands that compute a value again, and moves
-// small values to memory of their own.
+// rename finds the versions of all values, drops commands that compute a value again, merges commands,
+// and moves small values to memory of their own.
 func (s *segment) rename() error {
 	v := &versions{segment: s, of: make([][]*version, len(s.commands))}
 	for i := range s.commands {
@@ -51,6 +51,9 @@ func (s *segment) rename() error {
 	}
 	v.settle()
 	v.share()
+	if err := v.merge(); err != nil {
+		return err
+	}
 	return v.move()
 }
 

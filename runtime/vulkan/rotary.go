@@ -17,7 +17,7 @@ const (
 	positionsOfBatches
 )
 
-// rotation is a dispatch of attention/rotary.
+// rotation is a dispatch of attention/rotary, and its work for merge.
 type rotation struct {
 	x, out      headRows
 	pairs       int
@@ -52,6 +52,7 @@ func (b *binder) rotate(r *rotation) error {
 	w.int(r.table)
 	b.step.InPlace = nil
 	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(kit.Btoi(r.interleaved)), uint32(r.positions)}
+	defer b.does(r, "attention/rotary")
 	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, r.cos, r.sin, r.index, r.out.at,
 		b.fault("position %d is not one of the caches' rows"))
 }

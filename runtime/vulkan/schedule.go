@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 func overlaps(x, y vk.Operand) bool {
@@ -32,6 +33,12 @@ func (s *segment) schedule() error {
 	}
 	s.order = slices.DeleteFunc(s.order, func(i int) bool { return s.commands[i].isGone })
 	slices.SortStableFunc(s.order, func(i, j int) int { return s.levels[i] - s.levels[j] })
+	barriers := 0
+	for n := 1; n < len(s.order); n++ {
+		barriers += kit.Btoi(s.levels[s.order[n]] != s.levels[s.order[n-1]])
+	}
+	s.acc.dev.commands.Store(int64(len(s.order)))
+	s.acc.dev.barriers.Store(int64(barriers))
 	return nil
 }
 

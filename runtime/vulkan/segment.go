@@ -270,12 +270,12 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 			settle(i + 1)
 			return s.ownerOf(c), failure(err)
 		}
-		if at, err := s.failed(c); err != nil {
+		if owner, err := s.failed(c); err != nil {
 			settle(i + 1)
 			if lost := s.clearFaults(); lost != nil {
 				err = failure(lost)
 			}
-			return s.commands[at].owner, err
+			return owner, err
 		}
 		if timed {
 			if err := s.addTimes(c); err != nil {

@@ -65,3 +65,28 @@ func TestStreamIsRecordedOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestStepOfDecoder checks the commands that a layer adds to a step of a decoder, and the barriers.
+func TestStepOfDecoder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fourBits           bool
+		commands, barriers int
+	}{
+		"floats": {false, 13, 10},
+		"codes":  {true, 13, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var commands, barriers [2]int
+			for i := range commands {
+				size := topologies.LlamaSize{Layers: 2 + i, Width: 64, Heads: 4, KVHeads: 2, Hidden: 128, Words: 100, FourBits: tt.fourBits}
+				d := open(t, vulkan.Options{Everything: true})
+				greedy(t, accelerator(t, d), size, 16, 3)
+				commands[i], barriers[i] = d.Recorded()
+			}
+			if c, b := commands[1]-commands[0], barriers[1]-barriers[0]; c != tt.commands || b != tt.barriers {
+				t.Errorf("a layer has %d commands and %d barriers, want %d and %d; two have %d and %d", c, b, tt.commands, tt.barriers,
+					commands[0], barriers[0])
+			}
+		})
+	}
+}

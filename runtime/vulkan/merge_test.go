@@ -1,0 +1,143 @@
+package vulkan_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/internal/byname"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+)
+
+// turningCase is an attention that turns queries and keys and appends keys and values.
+type turningCase struct {
+	dtype             tensor.DType
+	positions, pairs  int // of the tables
+	interleaved, norm bool
+	packed            bool
+}
+
+const turnHeads, turnKVHeads, turnSize, turnBatch = 4, 2, 12, 2
+
+// model returns the node as a model with states.
+func (c *turningCase) model(t *testing.T, r *rand.Rand) (*graph.Model, []graph.State) {
+	g := graph.NewBuilder("turning")
+	g.Opset(kit.Microsoft, 1)
+	dims := func(list ...any) (d graph.Dims) {
+		for _, x := range list {
+			d = append(d, graph.ParseDim(fmt.Sprint(x)))
+		}
+		return d
+	}
+	input := func(name string, heads int) string {
+		return g.Input(name, graph.TensorOf(c.dtype, dims(turnBatch, "rows", heads*turnSize)))
+	}
+	weight := func(name string, shape ...int) string {
+		list := some(r, tensor.Shape(shape).Len())
+		return g.Weight(&graph.Initializer{Name: name, Tensor: typed(t, c.dtype, list, shape...)})
+	}
+	in := []string{"", "", ""}
+	if c.packed {
+		in[0] = input("q", turnHeads+2*turnKVHeads)
+	} else {
+		in[0], in[1], in[2] = input("q", turnHeads), input("k", turnKVHeads), input("v", turnKVHeads)
+	}
+	var states []graph.State
+	for _, name := range []string{"keys", "values"} {
+		in = append(in, g.State("past_"+name, name, 2, graph.TensorOf(c.dtype, dims(turnBatch, turnKVHeads, "past", turnSize))))
+		states = append(states, graph.State{Input: "past_" + name, Output: name, Axis: 2})
+	}
+	along := func(x string, axis int64) string {
+		return g.Op("Shape", []string{x}, ints("start", axis), ints("end", axis+1))
+	}
+	total := g.Op("Add", []string{along(in[3], 2), along(in[0], 1)})
+	last := g.Op("Expand", []string{g.Op("Sub", []string{total, g.Ints(1)}), along(in[0], 0)})
+	in = append(in, g.Op("Cast", []string{last}, ints("to", 6)),
+		g.Op("Cast", []string{g.Op("Squeeze", []string{total, g.Ints(0)})}, ints("to", 6)),
+		weight("cos", c.positions, c.pairs), weight("sin", c.positions, c.pairs))
+	if c.norm {
+		in = append(in, "", "", "", "", "", weight("q_norm", turnSize), weight("k_norm", turnSize))
+	}
+	out := g.Node(kit.Microsoft, "GroupQueryAttention", in, 3, ints("num_heads", turnHeads), ints("kv_num_heads", turnKVHeads),
+		ints("do_rotary", 1), ints("rotary_interleaved", int64(kit.Btoi(c.interleaved))), number("qk_norm_epsilon", 1e-3))
+	g.Output(out[0], "y", graph.TensorOf(c.dtype, dims(turnBatch, "rows", turnHeads*turnSize)))
+	for i, x := range out[1:] {
+		g.Output(x, states[i].Output, graph.TensorOf(c.dtype, dims(turnBatch, turnKVHeads, "past + rows", turnSize)))
+	}
+	return g.Model(&graph.Model{IR: 10}), states
+}
+
+// outputs returns the results of a prompt and of steps.
+func (c *turningCase) outputs(t *testing.T, s byname.Session, states []graph.State) (list []*tensor.Tensor, err error) {
+	st, err := s.NewStream(states, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	r := rand.New(rand.NewPCG(8, 9))
+	for _, rows := range []int{3, 1, 1, 2, 1, 1} {
+		of := func(heads int) *tensor.Tensor {
+			return typed(t, c.dtype, some(r, turnBatch*rows*heads*turnSize), turnBatch, rows, heads*turnSize)
+		}
+		in := map[string]tensor.Value{"q": of(turnHeads), "k": of(turnKVHeads), "v": of(turnKVHeads)}
+		if c.packed {
+			in = map[string]tensor.Value{"q": of(turnHeads + 2*turnKVHeads)}
+		}
+		out, err := st.Run(t.Context(), in)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, out["y"].(*tensor.Tensor))
+	}
+	return list, nil
+}
+
+// TestTurning checks attention in streams, where one dispatch turns and appends, against the CPU.
+func TestTurning(t *testing.T) {
+	for _, c := range []turningCase{
+		{tensor.F32, 64, 6, false, false, false},
+		{tensor.F32, 64, 6, true, true, false},
+		{tensor.F32, 64, 4, false, true, true},
+		{tensor.F32, 64, 4, true, false, true},
+		{tensor.F16, 64, 6, false, false, false},
+		{tensor.BF16, 64, 4, false, false, true},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			m, states := c.model(t, rand.New(rand.NewPCG(6, 7)))
+			d := open(t, vulkan.Options{Everything: true})
+			want, err := c.outputs(t, session(t, m, nil), states)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.outputs(t, session(t, m, accelerator(t, d)), states)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				if at := differ(got[i], want[i], 2*nears[c.dtype]); at >= 0 {
+					t.Errorf("run %d differs at %d: %s, want %s", i, at, element(got[i], at), element(want[i], at))
+				}
+			}
+			for name, runs := range map[string]bool{"attention/turn": true, "attention/rotary": false, "attention/append": false} {
+				if d.Compiled(name) != runs {
+					t.Errorf("%s runs: %v", name, !runs)
+				}
+			}
+		})
+	}
+}
+
+// TestTurningFails checks the error for positions without a row in the tables.
+func TestTurningFails(t *testing.T) {
+	c := turningCase{dtype: tensor.F32, positions: 4, pairs: 6}
+	m, states := c.model(t, rand.New(rand.NewPCG(6, 7)))
+	list, err := c.outputs(t, session(t, m, accelerator(t, open(t, vulkan.Options{Everything: true}))), states)
+	if len(list) != 2 || !errors.Is(err, graph.ErrShape) || !strings.Contains(err.Error(), "position") {
+		t.Errorf("after %d runs: %v", len(list), err)
+	}
+}
