@@ -10,6 +10,8 @@ var eltwiseKernels = []Kernel{
 		Variants: elements("f32 f16 bf16", Storage8)},
 	{Name: "eltwise/binary", Operands: 3, Push: 22, Writes: 1 << 2, Constants: []string{"FUNCTION"},
 		Variants: elements("f32 f16 bf16 i32 u32 i64 u64 i16 u16 i8 u8")},
+	{Name: "eltwise/fused", Operands: 3, Push: 3, Writes: 1 << 2, Constants: []string{"FUNCTION", "product", "first"},
+		Variants: elements("f32 f16 bf16")},
 	{Name: "eltwise/compare", Operands: 3, Push: 22, Writes: 1 << 2, Constants: []string{"FUNCTION"},
 		Variants: append(elements("f32 f16 bf16 i32 u32 i64 u64 i16 u16 i8 u8", Storage8),
 			Variant{Name: "bool", Defines: []string{"TYPE_U8", "LOGIC"}, Needs: Storage8})},

@@ -278,26 +278,26 @@ func (b *binder) Select(s *lower.Select) error {
 // bindFused computes an activation and an operation with input 1, in either order. Halves are
 // rounded once.
 func bindFused(o *arith.Fused, b *binder) error {
-	unary := lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b)
 	if !b.Has(1) {
-		return b.Map(unary)
+		return b.Map(lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b))
 	}
-	part, err := lower.Scratch(b, tensor.F32, unary.Out)
+	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
-	unary.As = part.DType
-	pair := &lower.Map{Func: o.Binary, As: part.DType, In: []lower.Value{unary.In[0], lower.Input(b, 1)}, Out: unary.Out}
-	first, second := pair, unary
-	if o.First {
-		first, second = unary, pair
-	}
-	first.Out, second.In[0] = part, part
-	if err := b.Map(first); err != nil {
+	f, err := function("unary", o.Unary)
+	if err != nil {
 		return err
 	}
-	return b.Map(second)
+	if o.Binary != "add" && o.Binary != "mul" {
+		return device.Refuse("no shader fuses the function %s", o.Binary)
+	}
+	n := b.OutShape(0).Len()
+	var w words
+	w.int(n, b.Shape(1).Len())
+	w.float(o.P)
+	constants := []uint32{f, uint32(kit.Btoi(o.Binary == "mul")), uint32(kit.Btoi(o.First))}
+	return b.flat("eltwise/fused", variant, n, constants, w, b.in(0), b.in(1), b.out(0))
 }
 
 // copyAll adds a dispatch that copies n elements.

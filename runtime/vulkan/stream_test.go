@@ -72,8 +72,8 @@ func TestStepOfDecoder(t *testing.T) {
 		fourBits           bool
 		commands, barriers int
 	}{
-		"floats": {false, 13, 10},
-		"codes":  {true, 13, 10},
+		"floats": {false, 12, 9},
+		"codes":  {true, 12, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var commands, barriers [2]int
