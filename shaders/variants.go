@@ -57,7 +57,7 @@ func withFunctions(floats, integers string) []Variant {
 
 // unitConstants returns names of constants, and then those of include/units.glsl.
 func unitConstants(first ...string) []string {
-	return append(first, "rows", "lanes", "chunk", "row words")
+	return append(first, "rows", "lanes", "chunk", "row words", "norm has", "epsilon")
 }
 
 // matrixConstants returns the names of the constants of include/matrix.glsl, and then more.

@@ -154,3 +154,11 @@ func AlwaysTiled() (restore func()) {
 	tileWaste = nil
 	return func() { tileWaste = old }
 }
+
+// NormedProducts makes products normalise their rows on devices in software, too. It returns a function
+// that ends this.
+func NormedProducts() (restore func()) {
+	old := normsAlone
+	normsAlone = nil
+	return func() { normsAlone = old }
+}

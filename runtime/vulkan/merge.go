@@ -1,8 +1,10 @@
 package vulkan
 
 import (
+	"math"
 	"slices"
 
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/shaders"
@@ -13,12 +15,15 @@ import (
 func (v *versions) merge() error {
 	u := v.uses()
 	for i := range v.commands {
-		t := v.turning(u, i)
-		if t == nil {
-			continue
+		if list := v.products(u, i); list != nil {
+			if err := v.normalise(i, list); err != nil {
+				return err
+			}
 		}
-		if err := v.turn(t); err != nil {
-			return err
+		if t := v.turning(u, i); t != nil {
+			if err := v.turn(t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -81,6 +86,14 @@ func (v *versions) isSame(i, j, k int) bool {
 // site is operand k of command i.
 type site struct{ i, k int }
 
+// operands lists the indices of the operands of command i.
+func (v *versions) operands(i int) (list []int) {
+	for k := range v.commands[i].planned {
+		list = append(list, k)
+	}
+	return list
+}
+
 // conflicts reports whether one of two operands is written and the other one is in its memory.
 func (v *versions) conflicts(a, b site) bool {
 	c, d := &v.commands[a.i], &v.commands[b.i]
@@ -95,19 +108,17 @@ func (v *versions) conflicts(a, b site) bool {
 	return overlaps(c.planned[a.k], d.planned[b.k])
 }
 
-// delays reports whether the commands of a list, in order, may run when the last of them does.
-func (v *versions) delays(list []int) bool {
-	last := list[len(list)-1]
-	for _, i := range list {
-		for m := i + 1; m < last; m++ {
-			if v.commands[m].isGone || slices.Contains(list, m) {
-				continue
-			}
-			for k := range v.commands[i].planned {
-				for l := range v.commands[m].planned {
-					if v.conflicts(site{i, k}, site{m, l}) {
-						return false
-					}
+// delays reports whether command i may have its effect on some operands when a later command runs.
+// Commands of without do not count.
+func (v *versions) delays(i int, operands []int, later int, without []int) bool {
+	for m := i + 1; m < later; m++ {
+		if v.commands[m].isGone || slices.Contains(without, m) {
+			continue
+		}
+		for _, k := range operands {
+			for l := range v.commands[m].planned {
+				if v.conflicts(site{i, k}, site{m, l}) {
+					return false
 				}
 			}
 		}
@@ -149,8 +160,14 @@ func (v *versions) turning(u *uses, i int) *turning {
 		}
 	}
 	if !k.isPlain() || !values.isPlain() || k.kept != values.kept || k.x.extents() != values.x.extents() ||
-		k.x.extents() != r.out.extents() || k.x.steps() != r.out.steps() || !v.isSame(t.appendKeys, t.appendValues, 3) || !v.delays(t.list()) {
+		k.x.extents() != r.out.extents() || k.x.steps() != r.out.steps() || !v.isSame(t.appendKeys, t.appendValues, 3) {
 		return nil
+	}
+	list := t.list()
+	for _, j := range list {
+		if !v.delays(j, v.operands(j), list[len(list)-1], list) {
+			return nil
+		}
 	}
 	for _, to := range []site{{t.queries, 4}, {t.appendKeys, 4}, {t.appendValues, 4}} {
 		for _, from := range t.operands() {
@@ -198,28 +215,114 @@ func (v *versions) turn(t *turning) error {
 	w.int(k.start, k.cache.room*k.x.size)
 	w.heads(values.x)
 	w.int(values.start, values.cache.room*values.x.size)
-	v.replace(t.list(), &kernel{
+	list := t.list()
+	v.replace(list[len(list)-1], &kernel{
 		module: m, constants: append(slices.Clone(from.constants), uint32(kit.Btoi(k.lengths.Place != device.None))),
 		groups: v.acc.dev.flatGroups((n + groupSize - 1) / groupSize),
 	}, w, t.operands())
+	for _, i := range list[:len(list)-1] {
+		v.commands[i].isGone = true
+	}
 	return nil
 }
 
-// replace makes the last command of a list the dispatch of a kernel, with operands of the list's
-// commands. The others are gone.
-func (v *versions) replace(list []int, k *kernel, w words, operands []site) {
-	last := list[len(list)-1]
-	to := command{recorded: v.commands[last].recorded, owner: v.commands[last].owner, kernel: k, push: w}
+// normsAlone has the types of devices with commands of their own for norms. For a device in software,
+// a barrier costs less than the norm of a row in each workgroup of a product.
+var normsAlone = map[string]bool{"cpu": true}
+
+// products lists the products that alone read the row that command i normalises, if they can do that;
+// nil for none.
+func (v *versions) products(u *uses, i int) []int {
+	r, ok := work[*rows](v, i)
+	if !ok || normsAlone[v.acc.dev.info.Type] || r.rows != 1 || r.centred || v.commands[i].kernel.Variant() != "f32" ||
+		r.scale.Place == device.None {
+		return nil
+	}
+	for _, o := range []device.Operand{r.bias, r.shift, r.mean, r.inverse} {
+		if o.Place != device.None {
+			return nil
+		}
+	}
+	y := v.of[i][5]
+	if y == nil || y.stays || y.writers != 1 || y.same != nil {
+		return nil
+	}
+	list := u.readers[y]
+	for n, j := range list {
+		p, ok := work[*unitProduct](v, j)
+		if !ok || p.rows != 1 || v.commands[j].kernel.Variant() != "f32" || n > 0 && list[n-1] == j ||
+			v.of[j][0] != y || v.commands[j].planned[0].Offset != y.planned.Offset {
+			return nil
+		}
+		moved := []int{0, 1, 3} // the row, what is added, and the weights
+		if n == 0 {
+			moved = append(moved, 8) // the sum
+		}
+		if !v.delays(i, moved, j, nil) {
+			return nil
+		}
+		for k := range v.commands[j].planned {
+			for _, from := range moved {
+				if v.conflicts(site{j, k}, site{i, from}) {
+					return nil
+				}
+			}
+		}
+	}
+	return list
+}
+
+// normalise makes products normalise the row themselves, as command i does. The first of them stores
+// the sum.
+func (v *versions) normalise(i int, products []int) error {
+	r, _ := work[*rows](v, i)
+	kernels := make([]*kernel, len(products))
+	for n, j := range products {
+		from := v.commands[j].kernel
+		m, err := shaders.Find(from.Op(), from.Variant()+"_normed")
+		if err != nil {
+			return err
+		}
+		shared, err := m.SharedBytes(from.constants)
+		if err != nil || shared > v.acc.dev.info.Caps.MaxShared {
+			return err
+		}
+		own := *from
+		own.module, own.does = m, nil
+		kernels[n] = &own
+	}
+	for n, j := range products {
+		has, sum := kit.Btoi(r.skipped.Place != device.None), site{i: -1}
+		if n == 0 && r.sum.Place != device.None {
+			has, sum = has|2, site{i, 8}
+		}
+		kernels[n].constants = slices.Concat(kernels[n].constants[:len(kernels[n].constants)-2],
+			words{uint32(has), math.Float32bits(float32(r.epsilon))})
+		operands := []site{{i, 0}}
+		for k := 1; k < len(v.commands[j].planned)-3; k++ {
+			operands = append(operands, site{j, k})
+		}
+		v.replace(j, kernels[n], v.commands[j].push, append(operands, site{i, 1}, site{i, 3}, sum))
+	}
+	v.commands[i].isGone = true
+	return nil
+}
+
+// replace makes command i the dispatch of a kernel, with operands of commands; none if their index is
+// negative.
+func (v *versions) replace(i int, k *kernel, w words, operands []site) {
+	to := command{recorded: v.commands[i].recorded, owner: v.commands[i].owner, kernel: k, push: w}
 	var of []*version
 	for _, o := range operands {
+		if o.i < 0 {
+			to.planned, of = append(to.planned, vk.Operand{}), append(of, nil)
+			continue
+		}
 		to.planned = append(to.planned, v.commands[o.i].planned[o.k])
 		of = append(of, v.of[o.i][o.k])
 		if p := &v.commands[o.i].recorded.Operands[o.k]; p.Place == device.Const && p.Index == faultIndex {
-			v.faults.list[v.segment.constants.at[o.i][o.k].at].command = last
+			v.faults.list[v.segment.constants.at[o.i][o.k].at].command = i
 		}
 	}
-	for _, i := range list {
-		v.commands[i].isGone = true
-	}
-	v.commands[last], v.of[last] = to, of
+	v.commands[i], v.of[i] = to, of
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/byname"
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -139,5 +140,82 @@ func TestTurningFails(t *testing.T) {
 	list, err := c.outputs(t, session(t, m, accelerator(t, open(t, vulkan.Options{Everything: true}))), states)
 	if len(list) != 2 || !errors.Is(err, graph.ErrShape) || !strings.Contains(err.Error(), "position") {
 		t.Errorf("after %d runs: %v", len(list), err)
+	}
+}
+
+// normedModel is a row that is normalised, and two products that read it, or their greater and lesser
+// elements.
+func normedModel(t *testing.T, r *rand.Rand, k int, skips, stores bool) *graph.Model {
+	g := graph.NewBuilder("normed")
+	g.Opset(kit.Microsoft, 1)
+	g.Opset(kit.Internal, 1)
+	weight := func(name string, x *tensor.Tensor) string { return g.Weight(&graph.Initializer{Name: name, Tensor: x}) }
+	row := func(name string) string {
+		return g.Input(name, graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{1, k})))
+	}
+	x, outs := []string{row("x"), weight("scale", random(r, k))}, 1
+	domain, name, attr := "", "RMSNormalization", number("epsilon", 1e-3)
+	if skips {
+		domain, name, x = kit.Microsoft, "SkipSimplifiedLayerNormalization", []string{x[0], row("y"), x[1]}
+	}
+	if stores {
+		outs = 4
+	}
+	normed := g.Node(domain, name, x, outs, attr)
+	codes := fourBits(t, r, tensor.F32, 1, k, k, 32, true, false)
+	y := g.Node(kit.Microsoft, codes.op, []string{normed[0], weight("codes", codes.in[1]), weight("scales", codes.in[2])}, 1,
+		codes.attrs...)[0]
+	blocks := inBlocks(t, r, packed.Q8_0, 1, k, k)
+	z := g.Node(kit.Internal, blocks.op, []string{normed[0], weight("blocks", blocks.in[1])}, 1, blocks.attrs...)[0]
+	if stores {
+		y = g.Op("Add", []string{y, normed[3]})
+	}
+	for range 3 { // other values take the memory of the row
+		y, z = g.Op("Max", []string{y, z}), g.Op("Min", []string{y, z})
+	}
+	for _, x := range []string{y, z} {
+		g.Output(x, x+"_out", graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{1, k})))
+	}
+	m := g.Model(&graph.Model{IR: 10})
+	for _, n := range m.Graph.Nodes {
+		if n.Op == name && stores {
+			n.Outputs[1], n.Outputs[2] = "", ""
+		}
+	}
+	return m
+}
+
+// TestNormedProducts checks products that normalise their row themselves.
+func TestNormedProducts(t *testing.T) {
+	defer vulkan.NormedProducts()()
+	for _, o := range []vulkan.Options{{}, {Level: vulkan.L0}, {Profile: vulkan.Mali}} {
+		for _, k := range []int{32, 96, 4128} {
+			for i, skips := range []bool{false, true, true} {
+				r := rand.New(rand.NewPCG(7, uint64(k+i)))
+				m, in := normedModel(t, r, k, skips, i == 2), map[string]*tensor.Tensor{"x": random(r, 1, k)}
+				if skips {
+					in["y"] = random(r, 1, k)
+				}
+				o.Everything = true
+				d := open(t, o)
+				want, err := session(t, m, nil).Run(t.Context(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := session(t, m, accelerator(t, d)).Run(t.Context(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name := range want {
+					if at := differ(got[name], want[name], 2e-3); at >= 0 {
+						t.Errorf("%v, %d, case %d: %s differs at %d: %s, want %s", o, k, i, name, at, element(got[name], at),
+							element(want[name], at))
+					}
+				}
+				if d.Compiled("norm/layer") {
+					t.Errorf("%v, %d, case %d: a command normalises alone", o, k, i)
+				}
+			}
+		}
 	}
 }

@@ -205,6 +205,7 @@ func (b *binder) normRows(variant string, r *rows) error {
 	w.float(r.epsilon)
 	constants := []uint32{uint32(kit.Btoi(r.centred)), there(r.bias, r.scale, r.shift, r.skipped),
 		there(r.mean, r.inverse, r.sum)}
+	defer b.does(r, "norm/layer")
 	return b.keptLanes("norm/layer", variant, r.rows, r.n, constants, w,
 		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
 }

@@ -23,10 +23,12 @@ func (g *unitGroup) shared() int {
 	return max(g.rows*g.chunk*places*word, 4*g.rows*g.size)
 }
 
-// constants returns the constants of include/units.glsl for rows of k elements.
+// constants returns the constants of include/units.glsl for rows of k elements that are not normalised.
 func (g *unitGroup) constants(k int) (list words) {
 	list.int(g.rows, g.lanes, g.chunk)
 	list.bool(k%tileWord == 0)
+	list.int(0)
+	list.float(0)
 	return list
 }
 
@@ -79,6 +81,9 @@ func (d *Device) unitGroup(m, k int) *unitGroup {
 	return g
 }
 
+// unitProduct is the work of a dispatch that multiplies rows by weights in units.
+type unitProduct struct{ rows int }
+
 // nbits4 adds the dispatch of a product of m rows and weights of 4 bits, in blocks of whole units.
 func (b *binder) nbits4(o *quant.MatMulNBits, variant string, m int, w words, operands ...device.Operand) error {
 	g, err := b.unitGroup(m, o.K)
@@ -87,5 +92,7 @@ func (b *binder) nbits4(o *quant.MatMulNBits, variant string, m int, w words, op
 	}
 	constants := words{uint32(o.Bits), uint32(o.Block / unit), uint32(kit.Btoi(b.Has(3)))}
 	groups := [3]int{(o.N + g.columns() - 1) / g.columns(), (m + g.rows - 1) / g.rows, 1}
-	return b.dispatch("quant/nbits4", variant, g.size, groups, append(constants, g.constants(o.K)...), w, operands...)
+	defer b.does(&unitProduct{m}, "quant/nbits4")
+	return b.dispatch("quant/nbits4", variant, g.size, groups, append(constants, g.constants(o.K)...), w,
+		append(operands, make([]device.Operand, 3)...)...)
 }

@@ -2,6 +2,10 @@
 // and LANES invocations share a column. Shared memory has CHUNK units of ROWS rows. UNIT_ID is the id
 // of the first of the constants. Include it after m, k, and n, the buffers a and a_words, and the
 // macros LOAD_A and LOAD_A4, which convert elements to floats.
+//
+// With NORMED, a row is scaled to a mean square of 1 and multiplied by a weight for each element. There
+// is one row, of float32. Bits of HAS say what else there is: 1 a row that is added before, 2 room for
+// the sum. NORMED is the binding of the row that is added; the weights and the sum follow.
 #ifndef UNITS_GLSL
 #define UNITS_GLSL
 
@@ -16,8 +20,8 @@ const uint COLUMNS = gl_WorkGroupSize.x / LANES; // of a workgroup
 
 shared vec4 pool[STAGED > SUMS ? STAGED : SUMS];
 
-// row_word returns elements d to d + 3 of a row. Elements past the end and rows past the last are 0.
-vec4 row_word(uint row, uint d) {
+// given_word returns elements d to d + 3 of a row. Elements past the end and rows past the last are 0.
+vec4 given_word(uint row, uint d) {
     uint at = row * k + d;
     if (ROW_WORDS != 0) return row < m && d < k ? LOAD_A4(a_words[at / 4]) : vec4(0.0);
     vec4 v;
@@ -26,6 +30,46 @@ vec4 row_word(uint row, uint d) {
 }
 
 float total(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
+
+#ifdef NORMED
+layout(constant_id = UNIT_ID + 4) const uint HAS = 0;
+layout(constant_id = UNIT_ID + 5) const float EPSILON = 0.0;
+
+layout(std430, binding = NORMED) readonly buffer Added { float added_row[]; };
+layout(std430, binding = NORMED) readonly buffer AddedWords { vec4 added_words[]; };
+layout(std430, binding = NORMED + 1) readonly buffer Weights { float norm_weights[]; };
+layout(std430, binding = NORMED + 1) readonly buffer WeightWords { vec4 weight_words[]; };
+layout(std430, binding = NORMED + 2) writeonly buffer Sum { float sum_row[]; };
+
+const uint FEW = 16;
+shared float few[FEW];
+float squares = 0.0; // of the elements that the invocation staged
+
+// row_word returns elements of the row, times their weights.
+vec4 row_word(uint row, uint d) {
+    vec4 v = given_word(row, d), by = vec4(0.0);
+    if (row >= m || d >= k) return v;
+    if (ROW_WORDS != 0) {
+        by = weight_words[d / 4];
+        if ((HAS & 1) != 0) v += added_words[d / 4];
+    } else {
+        [[unroll]] for (uint e = 0; e < 4; e++) {
+            if (d + e >= k) continue;
+            by[e] = norm_weights[d + e];
+            if ((HAS & 1) != 0) v[e] += added_row[d + e];
+        }
+    }
+    squares += total(v * v);
+    if ((HAS & 2) != 0 && gl_WorkGroupID == uvec3(0)) {
+        [[unroll]] for (uint e = 0; e < 4; e++) {
+            if (d + e < k) sum_row[d + e] = v[e];
+        }
+    }
+    return v * by;
+}
+#else
+vec4 row_word(uint row, uint d) { return given_word(row, d); }
+#endif
 
 // stage copies units from `first` on, `count` of them, to shared memory.
 void stage(uint row0, uint first, uint count) {
@@ -69,6 +113,26 @@ void join() {
         }
     }
     barrier();
+}
+
+// row_factor returns the number that products of the row are multiplied by. All invocations call it
+// together, after the last unit.
+float row_factor() {
+#ifdef NORMED
+    uint id = gl_LocalInvocationID.x;
+    barrier();
+    put(0, squares);
+    barrier();
+    float sum = 0.0;
+    for (uint i = id; i < SUMS && id < FEW; i += FEW) sum += total(pool[i]);
+    if (id < FEW) few[id] = sum;
+    barrier();
+    sum = 0.0;
+    for (uint i = 0; i < FEW; i++) sum += few[i];
+    return 1.0 / sqrt(sum / float(k) + EPSILON);
+#else
+    return 1.0;
+#endif
 }
 
 // joined returns the sum of a row and a column of the workgroup.

@@ -76,8 +76,9 @@ void main() {
             }
         }
     }
+    float factor = row_factor();
     barrier();
-    [[unroll]] for (uint r = 0; r < ROWS; r++) put(r, sums[r]);
+    [[unroll]] for (uint r = 0; r < ROWS; r++) put(r, sums[r] * factor);
     join();
     for (uint i = id; i < ROWS * COLUMNS; i += gl_WorkGroupSize.x) {
         uint r = i / COLUMNS, c = i % COLUMNS;
