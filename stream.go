@@ -83,7 +83,10 @@ type Stream struct {
 }
 
 // NewStream returns a stream at its start. A state with a value in the model holds it; any
-// other growing state has no rows, and any other state of fixed extents holds zeros.
+// other growing state has no rows, and any other state holds zeros. The first run gives a state its
+// open extents: one with a name has the extent of that name among the inputs, and one without a name
+// the batch, the first extent of the first input of two axes or more. A state with two extents
+// without names needs SetState, also after Reset.
 //
 // The error is ErrOption for a nil context, for a model without states, for a negative room, and
 // for a state that is named twice, has no input, no computed output, an output of another type, or

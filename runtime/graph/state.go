@@ -44,10 +44,11 @@ func FindStates(g *Graph) []State {
 			continue
 		}
 		for _, out := range g.Outputs {
-			if taken[out.Name] || !namesState(in.Name, out.Name) {
+			named, weak := namesState(in.Name, out.Name)
+			if taken[out.Name] || !named {
 				continue
 			}
-			if axis, ok := growth(in, out); ok {
+			if axis, ok := growth(in, out, weak); ok {
 				taken[out.Name] = true
 				list = append(list, State{in.Name, out.Name, axis})
 				break
@@ -72,15 +73,15 @@ func PairStates(g *Graph, pairs [][2]string) []State {
 		if in == nil || out == nil {
 			continue
 		}
-		if axis, ok := growth(in, out); ok {
+		if axis, ok := growth(in, out, false); ok {
 			list = append(list, State{in.Name, out.Name, axis})
 		}
 	}
 	return list
 }
 
-// namesState reports whether the names are like those of a state.
-func namesState(input, output string) bool {
+// namesState reports whether the names are like those of a state, and whether they are a weak pair.
+func namesState(input, output string) (is, weak bool) {
 	for _, p := range statePairs {
 		at := p.input.FindStringSubmatchIndex(input)
 		if at == nil || p.weak && !stateWord.MatchString(input) {
@@ -88,16 +89,17 @@ func namesState(input, output string) bool {
 		}
 		for _, form := range p.output {
 			if string(p.input.ExpandString(nil, form, input, at)) == output {
-				return true
+				return true, p.weak
 			}
 		}
 	}
-	return false
+	return false, false
 }
 
 // growth returns the axis along which a state grows, -1 for none. ok is false for types that a
-// state cannot have.
-func growth(in, out *Value) (axis int, ok bool) {
+// state cannot have. States of weak pairs, such as the hidden state of a recurrent network, grow
+// along axes with two names alone: an extent without a name may be the batch.
+func growth(in, out *Value, weak bool) (axis int, ok bool) {
 	a, b := in.Type, out.Type
 	if a.Kind != TensorType || b.Kind != TensorType || a.DType != b.DType || a.Dims == nil {
 		return 0, false
@@ -115,6 +117,7 @@ func growth(in, out *Value) (axis int, ok bool) {
 		switch {
 		case known && also && n != m:
 			return 0, false
+		case weak && !namesPast(a.Dims[i]) && (a.Dims[i].IsUnknown() || b.Dims[i].IsUnknown()):
 		case !known && !a.Dims[i].Same(b.Dims[i]):
 			differ = append(differ, i)
 		}

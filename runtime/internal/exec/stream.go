@@ -268,19 +268,23 @@ func (st *Stream) prepare(ctx context.Context, inputs []tensor.Value) (*plan.Pla
 }
 
 // begin makes the states that do not exist yet. Their named extents are the extents with the same
-// name among the inputs.
+// name among the inputs. One extent without a name is the batch of the inputs.
 func (st *Stream) begin(inputs []tensor.Value) error {
 	made := 0 // bytes
 	for _, h := range st.states {
 		if h.shape != nil {
 			continue
 		}
-		shape := make(tensor.Shape, len(h.dims))
+		shape, unnamed := make(tensor.Shape, len(h.dims)), 0
 		for i, d := range h.dims {
 			if i == h.axis {
 				continue
 			}
 			n, ok := d.Eval(func(symbol string) (int, bool) { return st.extent(symbol, inputs) })
+			if d.IsUnknown() {
+				unnamed++
+				n, ok = st.batch(inputs), unnamed == 1
+			}
 			if !ok {
 				return graph.Errorf(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.name)
 			}
@@ -301,6 +305,17 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 		h.shape, h.value = shape, tensor.New(h.dtype, shape...)
 	}
 	return nil
+}
+
+// batch returns the first extent of the first input of two axes or more that is no state; 1 if there
+// is none.
+func (st *Stream) batch(inputs []tensor.Value) int {
+	for i := range st.decl {
+		if t, ok := inputs[i].(*tensor.Tensor); ok && !st.Holds(i) && len(t.Shape()) > 1 {
+			return t.Shape()[0]
+		}
+	}
+	return 1
 }
 
 // extent returns the extent with this name among the inputs.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/byname"
@@ -434,4 +435,39 @@ func inputOf(s byname.Session, name string) int {
 
 func outputOf(s byname.Session, name string) int {
 	return slices.IndexFunc(s.Outputs(), func(v *graph.Value) bool { return v.Name == name })
+}
+
+// TestStreamUnnamedExtent gives a state with one open extent without a name the batch of the inputs,
+// and refuses one with two.
+func TestStreamUnnamedExtent(t *testing.T) {
+	for _, tt := range []struct {
+		state string
+		want  tensor.Shape
+	}{
+		{"2,?,4", tensor.Shape{2, 3, 4}}, {"?,?,4", nil},
+	} {
+		n := newNet()
+		n.input("x", tensor.F32, "?,4")
+		n.input("state", tensor.F32, tt.state)
+		n.output("stateN", tensor.F32, "?,?,?")
+		n.node("Add state x -> stateN")
+		st, err := openNet(t, n.model(17)).NewStream([]graph.State{{Input: "state", Output: "stateN", Axis: -1}}, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		_, err = st.Run(t.Context(), map[string]tensor.Value{"x": tensor.New(tensor.F32, 3, 4)})
+		if tt.want == nil {
+			if !errors.Is(err, graph.ErrShape) || !strings.Contains(err.Error(), "set the state") {
+				t.Errorf("%s: %v", tt.state, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := st.State("state"); err != nil || !got.Shape().Equal(tt.want) {
+			t.Errorf("%s: the state is %v (%v), want %v", tt.state, got, err, tt.want)
+		}
+	}
 }
