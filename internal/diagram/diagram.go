@@ -21,11 +21,12 @@ type Drawing struct {
 // Graph is a graph whose boxes have ranks, from above to below, and places on them. The viewer finds
 // the height of a rank, which depends on the groups that are open.
 type Graph struct {
-	Name  string  `json:"name"`
-	Width float64 `json:"width"`
-	Nodes int     `json:"nodes"` // nodes of the model, also ones without a box
-	Boxes []*Box  `json:"boxes"`
-	Edges []*Edge `json:"edges"`
+	Name      string  `json:"name"`
+	Width     float64 `json:"width"`
+	Nodes     int     `json:"nodes"`               // nodes of the model, also ones without a box
+	Constants int     `json:"constants,omitempty"` // nodes without a box: they compute from constants alone
+	Boxes     []*Box  `json:"boxes"`
+	Edges     []*Edge `json:"edges"`
 }
 
 // Box is an input or output of a graph, one of its nodes, a group of nodes, or the place where a
@@ -59,6 +60,7 @@ type Pair struct {
 // Port is an operand of a node. Value is the beginning of a constant.
 type Port struct {
 	Name   string `json:"name"`
+	By     string `json:"by,omitempty"` // operators without a box that make a constant of Name
 	Type   string `json:"type,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Bytes  int    `json:"bytes,omitempty"`  // of a constant
@@ -117,7 +119,7 @@ func Draw(ctx context.Context, m *graph.Model) (*Drawing, error) {
 		if d.drawing.Graphs[number], err = d.level(g, name, g.Root.Items, true); err != nil {
 			return nil, err
 		}
-		d.drawing.Graphs[number].Nodes = len(g.Nodes)
+		d.drawing.Graphs[number].Nodes, d.drawing.Graphs[number].Constants = len(g.Nodes), g.Constants()
 	}
 	return &d.drawing, nil
 }

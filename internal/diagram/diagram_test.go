@@ -183,6 +183,49 @@ func TestContents(t *testing.T) {
 	}
 }
 
+// TestConstants draws no nodes that compute from constants alone. Nodes that use them have the
+// constants as operands.
+func TestConstants(t *testing.T) {
+	b := graph.NewBuilder("shared")
+	b.Opset("", 17)
+	f := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(4)})
+	x := b.Input("x", f)
+	w := b.Weight(&graph.Initializer{Name: "fc.weight", Tensor: tensor.New(tensor.F32, 4)})
+	for range 65 {
+		x = b.Op("Add", []string{x, b.Op("Identity", []string{w})})
+		x = b.Op("Relu", []string{x})
+	}
+	b.Output(b.Op("Mul", []string{x, b.Op("Neg", []string{b.Op("Identity", []string{w})})}), "y", f)
+	d, err := diagram.Draw(context.Background(), b.Model(&graph.Model{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, d)
+	g := d.Graphs[0]
+	if g.Nodes != 65*3+3 || g.Constants != 67 {
+		t.Errorf("%d nodes, of which %d are constants", g.Nodes, g.Constants)
+	}
+	by := map[string]int{}
+	for _, g := range d.Graphs {
+		for _, b := range g.Boxes {
+			if b.Title == "Identity" || b.Title == "Neg" {
+				t.Errorf("%s has a box", b.Title)
+			}
+			for _, p := range b.Inputs {
+				if p.Name == "fc.weight" && p.Bytes == 16 && p.Type == "float32[4]" {
+					by[p.By]++
+				}
+			}
+		}
+	}
+	if by["Identity"] != 65 || by["Neg, Identity"] != 1 || len(by) != 2 {
+		t.Errorf("the operands are %v", by)
+	}
+	if first := g.Boxes[g.Edges[0].From]; first.Kind != "input" {
+		t.Errorf("the first edge leads from %+v", first)
+	}
+}
+
 // TestGroups draws a chain of equal blocks with scopes: boxes are groups, also within groups, and the
 // edges between them have all values.
 func TestGroups(t *testing.T) {

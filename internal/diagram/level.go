@@ -241,7 +241,15 @@ func (l *level) port(name string) Port {
 		return p
 	}
 	p.Type = outline.TypeText(v.Type)
-	if v.Const != nil && l.g.IsConstant(name) {
+	if !l.g.IsConstant(name) {
+		return p
+	}
+	origin, ops := l.g.Origin(name)
+	p.Name, p.By = outline.Shown(origin, 200), outline.Shown(strings.Join(ops, ", "), 80)
+	if !slices.ContainsFunc(ops, func(op string) bool { return op != "Identity" }) {
+		name, v = origin, l.g.Type(origin)
+	}
+	if v != nil && v.Const != nil {
 		p.Value, p.Bytes, p.Weight = outline.Beginning(v.Const), v.Const.Size(), l.weight(name, v.Const)
 	}
 	return p

@@ -10,6 +10,12 @@ const make = (tag, attributes = {}, ...children) => {
 const few = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(+x.toPrecision(4)) : x.toExponential(2));
 const duration = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : ms >= 0.1 ? `${ms.toPrecision(3)} ms` : `${(ms * 1000).toPrecision(3)} µs`);
 
+// countsOf returns how many nodes a graph has, and how many of them have no boxes.
+function countsOf({ nodes, constants }) {
+  const all = `${nodes.toLocaleString("en")} ${nodes === 1 ? "node" : "nodes"}`;
+  return constants ? `${all}, ${constants.toLocaleString("en")} of them constants` : all;
+}
+
 // detailsOf returns the elements that describe a box: what viewer knows of it.
 function detailsOf(b, viewer) {
   const parts = [make("h3", {}, b.op || b.title)];
@@ -31,7 +37,7 @@ function detailsOf(b, viewer) {
     const rows = run.ms === undefined ? [] : [["time", `${duration(run.ms)} (${((100 * run.ms) / viewer.total).toFixed(1)} %)`]];
     section("Run", [...rows, ...[...(run.how ?? [])].slice(0, 4).map((how) => ["kernel", how])]);
   }
-  const port = (p) => [p.name || "left out", [p.type, p.value && `= ${p.value}`].filter(Boolean).join(" ") || "type not known"];
+  const port = (p) => [(p.name || "left out") + (p.by ? ` (by ${p.by})` : ""), [p.type, p.value && `= ${p.value}`].filter(Boolean).join(" ") || "type not known"];
   section("Contents", b.facts?.map((a) => [a.name, a.value]));
   section("Attributes", b.attrs?.map((a) => [a.name, a.value]));
   section("Inputs", b.kind === "output" ? [] : b.inputs?.map(port));

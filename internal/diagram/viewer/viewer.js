@@ -209,8 +209,8 @@ export class Viewer {
   show(number) {
     this.number = number;
     this.back.hidden = !this.path.length;
-    const { name, nodes, boxes } = this.drawing.graphs[number];
-    this.title.textContent = `${name ? name + " · " : ""}${nodes.toLocaleString("en")} ${nodes === 1 ? "node" : "nodes"}`;
+    const { name, boxes } = this.drawing.graphs[number];
+    this.title.textContent = (name ? name + " · " : "") + countsOf(this.drawing.graphs[number]);
     this.folds.hidden = !boxes.some((b) => b.inside);
     this.openSome(boxes);
     this.arrange();
