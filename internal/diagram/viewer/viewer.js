@@ -1,8 +1,6 @@
 // The viewer of diagrams: a canvas to pan and zoom, groups that open and close, a search, and the
 // details of a box. It needs nothing beside viewer.css. A drawing is the JSON of package diagram.
 
-const SHOWN = 48; // boxes up to which groups are open at first
-
 export class Viewer {
   // A Viewer fills the element root with the drawing.
   constructor(root, drawing) {
@@ -212,33 +210,18 @@ export class Viewer {
     const { name, boxes } = this.drawing.graphs[number];
     this.title.textContent = (name ? name + " · " : "") + countsOf(this.drawing.graphs[number]);
     this.folds.hidden = !boxes.some((b) => b.inside);
-    this.openSome(boxes);
+    openSome(this.drawing, number, this.open);
     this.arrange();
     this.select(null);
-    this.begin();
-  }
-
-  // openSome opens groups, the outer ones first, as long as few boxes are shown.
-  openSome(boxes) {
-    let shown = boxes.length;
-    for (let level = boxes; level.length;) {
-      const next = [];
-      for (const b of level.filter((b) => b.inside && !b.times)) {
-        const inner = this.drawing.graphs[b.inside].boxes;
-        if (shown + inner.length > SHOWN) continue;
-        shown += inner.length;
-        this.open.add(b);
-        next.push(...inner);
-      }
-      level = next;
-    }
+    this.fit();
   }
 
   arrange() {
     this.scene = arrange(this.drawing, this.number, this.open);
   }
 
-  // toggle opens or closes a group. Its upper edge stays where it is.
+  // toggle opens or closes a group. Its upper edge stays where it is, unless
+  // more of what is in the group can be shown.
   toggle(box) {
     const before = this.scene.at.get(box);
     this.open.has(box) ? this.open.delete(box) : this.open.add(box);
@@ -246,6 +229,8 @@ export class Viewer {
     const after = this.scene.at.get(box);
     this.x += (before.x - after.x) * this.scale;
     this.y += (before.y - before.h / 2 - after.y + after.h / 2) * this.scale;
+    const top = this.y + (after.y - after.h / 2) * this.scale, over = top + after.h * this.scale - this.height + 24;
+    if (after.ports && over > 0) this.y -= Math.max(0, Math.min(over, top - 48));
     this.select(box);
   }
 
@@ -254,7 +239,7 @@ export class Viewer {
     for (const e of this.entries) if (e.root === this.number && e.box.inside) all ? this.open.add(e.box) : this.open.delete(e.box);
     this.arrange();
     this.select(null);
-    this.begin();
+    this.fit();
   }
 
   enter(number) {
@@ -276,29 +261,13 @@ export class Viewer {
     }
     [this.width, this.height] = [w, h];
     [this.canvas.width, this.canvas.height] = [Math.round(w * ratio), Math.round(h * ratio)];
-    first ? this.begin() : this.paint();
+    first ? this.fit() : this.paint();
   }
 
-  // begin shows the whole graph or, if that would be too small to read, its first box.
-  begin() {
-    if (!this.width) return;
-    const { width, boxes } = this.scene;
-    this.fit();
-    if (this.scale > 0.45 || !boxes.length) return;
-    const first = boxes[0];
-    this.scale = Math.min(1, Math.max(0.75, this.width / (width + 48)));
-    this.x = width * this.scale < this.width ? (this.width - width * this.scale) / 2 : this.width / 2 - first.x * this.scale;
-    this.y = 32 - (first.y - first.h / 2) * this.scale;
-    this.paint();
-  }
-
-  // fit shows the whole graph.
+  // fit shows the whole graph or, if that would be too small to read, its beginning.
   fit() {
     if (!this.width) return;
-    const { width, height } = this.scene;
-    this.scale = Math.min(1, this.width / (width + 48), this.height / (height + 48));
-    this.x = (this.width - width * this.scale) / 2;
-    this.y = (this.height - height * this.scale) / 2;
+    Object.assign(this, fitted(this.scene, this.width, this.height));
     this.paint();
   }
 
@@ -347,7 +316,7 @@ export class Viewer {
     const p = this.scene.at.get(box);
     this.loud = new Set(p ? [...neighbours(this.scene, p, "from").edges, ...neighbours(this.scene, p, "to").edges] : []);
     if (p && centre && this.width) {
-      this.scale = Math.max(this.scale, 0.6);
+      this.scale = Math.max(this.scale, LEAST);
       this.x = this.width / 2 - p.x * this.scale;
       this.y = this.height / 2 - (p.ports ? p.y - p.h / 2 : p.y) * this.scale;
     }

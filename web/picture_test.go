@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/nacre-ml/nacre/internal/diagram"
+	"github.com/nacre-ml/nacre/internal/diagram/page"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// openPicture shows the page of a model's picture, in which viewer is a variable.
+func openPicture(t *testing.T, m *graph.Model) *browser {
+	t.Helper()
+	b := openBrowser(t)
+	d, err := diagram.Draw(context.Background(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var html bytes.Buffer
+	if err := page.Write(&html, "picture.onnx", d); err != nil {
+		t.Fatal(err)
+	}
+	b.file("picture.html", html.Bytes())
+	b.wait(`viewer.drawn`)
+	return b
+}
+
+// phone makes the window as small as a telephone's.
+func (b *browser) phone() {
+	b.t.Helper()
+	b.devtools("Emulation.setDeviceMetricsOverride", map[string]any{"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true}, nil)
+	b.wait(`viewer.width < 390`)
+}
+
+// heads returns a model with all nodes in one scope, and in it a stem and so many heads beside each
+// other, of 20 nodes each. Their operators differ, so that the heads are no blocks.
+func heads(n int) *graph.Model {
+	f := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(4)})
+	g := &graph.Graph{Name: "heads", Inputs: []*graph.Value{{Name: "x", Type: f}},
+		Initializers: []*graph.Initializer{{Name: "module.stem.bias", Tensor: tensor.New(tensor.F32, 4)}}}
+	add := func(scope, op string, in ...string) string {
+		out := fmt.Sprintf("/module/%s/%s_%d", scope, op, len(g.Nodes))
+		g.Nodes = append(g.Nodes, &graph.Node{Name: out, Op: op, Version: 17, Inputs: in, Outputs: []string{out + "_output"}})
+		return out + "_output"
+	}
+	shared := add("stem", "Identity", "module.stem.bias")
+	stem := add("stem", "Relu", add("stem", "Add", "x", shared))
+	ops := []string{"Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Exp", "Softplus"}
+	for k := range n {
+		x := stem
+		for i := range 20 {
+			x = add(fmt.Sprintf("head_%c", 'a'+k), ops[(k*k+i*i*(k+1))%len(ops)], x)
+		}
+		g.Outputs = append(g.Outputs, &graph.Value{Name: x, Type: f})
+	}
+	return &graph.Model{Format: "onnx", IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: g}
+}
+
+// TestPictureOpens opens a picture with a group around all nodes. The group is open, and the input is in
+// the middle and can be read, also if all groups are open and the picture is much wider than the window.
+func TestPictureOpens(t *testing.T) {
+	b := openPicture(t, heads(12))
+	opened := func(step string) {
+		t.Helper()
+		var got struct {
+			Title, First string
+			Scale, X, Y  float64
+			Module       bool
+		}
+		b.eval(`const first = viewer.scene.boxes[0], module = viewer.scene.boxes.find((p) => p.box.title === "module");
+			return { Title: viewer.title.textContent, First: first.box.title, Module: !!module?.ports, Scale: viewer.scale,
+				X: (viewer.x + first.x * viewer.scale) / viewer.width, Y: viewer.y + first.y * viewer.scale };`, &got)
+		if got.Title != "heads · 243 nodes, 1 of them constants" || got.First != "x" || !got.Module || got.Scale < 0.7 ||
+			got.X < 0.3 || got.X > 0.7 || got.Y < 0 || got.Y > 450 {
+			t.Errorf("%s: %+v", step, got)
+		}
+	}
+	opened("at first")
+	b.eval(`viewer.unfold(true);`, nil)
+	opened("all groups open")
+	b.eval(`viewer.zoom(0.05); viewer.fit();`, nil)
+	opened("fit")
+	b.phone()
+	b.eval(`viewer.fit();`, nil)
+	opened("on a telephone")
+	b.look("picture")
+}
