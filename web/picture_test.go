@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/diagram"
@@ -88,4 +89,50 @@ func TestPictureOpens(t *testing.T) {
 	b.eval(`viewer.fit();`, nil)
 	opened("on a telephone")
 	b.look("picture")
+}
+
+// TestPictureDetails opens a group beside its details, which have room for long names, and the summary.
+func TestPictureDetails(t *testing.T) {
+	b := openPicture(t, heads(3))
+	for _, want := range []string{"heads", "63 nodes, 1 of them constants", "Inputs", "float32[4]", "Largest groups", "head_a · 20 nodes"} {
+		if text := b.wait(`viewer.details.textContent`); !strings.Contains(text, want) {
+			t.Errorf("the summary has no %q: %s", want, text)
+		}
+	}
+	seen := func(step string) {
+		t.Helper()
+		var got struct {
+			Covered, Inside bool
+			Narrow, Unnamed int
+		}
+		b.eval(`const a = viewer.canvas.getBoundingClientRect(), d = viewer.details.getBoundingClientRect();
+			const p = viewer.scene.at.get(viewer.selected), top = viewer.y + (p.y - p.h / 2) * viewer.scale;
+			return { Covered: a.right > d.left + 1 && a.bottom > d.top + 1, Inside: top >= 0 && top < viewer.height - 40,
+				Narrow: [...viewer.details.querySelectorAll("dd")].filter((e) => e.offsetWidth < 60 && e.offsetHeight > 30).length,
+				Unnamed: [...viewer.root.querySelectorAll("button")].filter((e) => !e.title && e.textContent.length < 3).length };`, &got)
+		if got.Covered || !got.Inside || got.Narrow > 0 || got.Unnamed > 0 {
+			t.Errorf("%s: %+v", step, got)
+		}
+	}
+	for _, window := range []string{"a desk", "a telephone"} {
+		b.eval(`viewer.unfold(false); viewer.fit();`, nil)
+		b.press("module")
+		seen("a group on " + window)
+		b.eval(`const p = viewer.scene.boxes.find((p) => p.box.title === "stem"); viewer.toggle(p.box);
+			viewer.select(viewer.scene.boxes.find((p) => p.box.title === "Add").box, true);`, nil)
+		seen("a node on " + window)
+		if text := b.wait(`viewer.details.textContent`); !strings.Contains(text, "module.stem.bias (by Identity)") {
+			t.Errorf("the details on %s have no constant: %s", window, text)
+		}
+		b.eval(`viewer.select(null);`, nil)
+		b.phone()
+	}
+	if shown := b.wait(`getComputedStyle(viewer.details).display`); shown != "none" {
+		t.Errorf("the details on a telephone are %s before anything is selected", shown)
+	}
+	b.eval(`viewer.about.click();`, nil)
+	if shown := b.wait(`getComputedStyle(viewer.details).display`); shown != "block" {
+		t.Errorf("the summary on a telephone is %s", shown)
+	}
+	b.look("summary")
 }

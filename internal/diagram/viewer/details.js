@@ -16,6 +16,31 @@ function countsOf({ nodes, constants }) {
   return constants ? `${all}, ${constants.toLocaleString("en")} of them constants` : all;
 }
 
+// listOf returns a list of names with values. A value is beside its name, or below a long one.
+const listOf = (rows) => make("dl", {}, ...rows.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
+
+// summaryOf returns the elements that describe the graph that is shown.
+function summaryOf(viewer) {
+  const graph = viewer.drawing.graphs[viewer.number];
+  const parts = [make("h3", {}, graph.name || "Graph"), make("p", {}, countsOf(graph))];
+  const section = (title, ...content) => parts.push(make("h4", {}, title), ...content);
+  for (const kind of ["input", "output"]) {
+    const rows = graph.boxes.filter((b) => b.kind === kind).map((b) => [b.title, b.lines?.[0] ?? "type not known"]);
+    if (rows.length) section(`${kind === "input" ? "Inputs" : "Outputs"}`, listOf(rows.slice(0, 12)));
+    if (rows.length > 12) parts.push(make("p", {}, `and ${rows.length - 12} more`));
+  }
+  if (graph.facts) section("Contents", listOf(graph.facts.map((a) => [a.name, a.value])));
+  const groups = viewer.largest().map((e) => {
+    const button = make("button", { type: "button", class: "open" }, `${e.box.title} · ${e.box.lines[0]}`);
+    button.addEventListener("click", () => viewer.reveal(e));
+    return button;
+  });
+  if (groups.length) section("Largest groups", make("div", { class: "list" }, ...groups));
+  parts.push(make("p", { class: "note" }, "A node has a box, unless it computes from constants alone: then it is an operand of " +
+    "the nodes that use it. Nodes in the graphs of an If, a Loop or a function are counted there."));
+  return parts;
+}
+
 // detailsOf returns the elements that describe a box: what viewer knows of it.
 function detailsOf(b, viewer) {
   const parts = [make("h3", {}, b.op || b.title)];
@@ -26,11 +51,11 @@ function detailsOf(b, viewer) {
     e.addEventListener("click", act);
     parts.push(e);
   };
-  if (b.inside) button(viewer.open.has(b) ? "Close" : "Open", () => viewer.toggle(b));
+  if (b.inside) button(viewer.open.has(b) ? "Fold the group" : "Open the group", () => viewer.toggle(b));
   for (const body of b.bodies ?? []) button(`Open ${body.name}`, () => viewer.enter(body.graph));
   const section = (title, rows) => {
     if (!rows?.length) return;
-    parts.push(make("h4", {}, title), make("dl", {}, ...rows.flatMap(([k, v]) => [make("dt", {}, k), make("dd", {}, v)])));
+    parts.push(make("h4", {}, title), listOf(rows));
   };
   const run = viewer.steps.get(b);
   if (run) {

@@ -92,16 +92,21 @@ export class Viewer {
     this.title = make("span", { class: "graph" });
     this.folds = make("span", { class: "folds" }, button("Open all groups", "⊞", () => this.unfold(true)),
       button("Close all groups", "⊟", () => this.unfold(false)));
+    this.about = button("Summary of the graph", "i", () => {
+      this.root.classList.toggle("about");
+      this.select(null);
+    });
+    this.about.classList.add("narrow");
     const bar = make("div", { class: "bar", role: "toolbar", "aria-label": "Picture" },
       this.back, this.title, this.search, this.hits, make("span", { class: "gap" }), this.folds,
-      button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4)),
+      this.about, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4)),
       button("Show all", "⤢", () => this.fit()));
     this.canvas = make("canvas", {
       tabindex: "0", role: "application",
       "aria-label": "Graph of the model. Arrow keys go from node to node along the edges, Enter opens and closes a group, " +
         "plus and minus zoom, 0 shows all.",
     });
-    this.details = make("aside", { class: "details", "aria-label": "Node", "aria-live": "polite" });
+    this.details = make("aside", { class: "details", "aria-label": "Details", "aria-live": "polite" });
     this.root.classList.add("viewer");
     this.root.replaceChildren(bar, make("div", { class: "stage" }, this.canvas, this.details));
     this.listen();
@@ -220,8 +225,7 @@ export class Viewer {
     this.scene = arrange(this.drawing, this.number, this.open);
   }
 
-  // toggle opens or closes a group. Its upper edge stays where it is, unless
-  // more of what is in the group can be shown.
+  // toggle opens or closes a group, and brings it into view.
   toggle(box) {
     const before = this.scene.at.get(box);
     this.open.has(box) ? this.open.delete(box) : this.open.add(box);
@@ -229,9 +233,8 @@ export class Viewer {
     const after = this.scene.at.get(box);
     this.x += (before.x - after.x) * this.scale;
     this.y += (before.y - before.h / 2 - after.y + after.h / 2) * this.scale;
-    const top = this.y + (after.y - after.h / 2) * this.scale, over = top + after.h * this.scale - this.height + 24;
-    if (after.ports && over > 0) this.y -= Math.max(0, Math.min(over, top - 48));
     this.select(box);
+    this.bring(after);
   }
 
   // unfold opens or closes all groups of the graph that is shown.
@@ -253,7 +256,7 @@ export class Viewer {
 
   resize() {
     const { clientWidth: w, clientHeight: h } = this.canvas, ratio = devicePixelRatio || 1;
-    if (!w || !h) return;
+    if (!w || !h || w === this.width && h === this.height && this.canvas.width === Math.round(w * ratio)) return;
     const first = !this.width;
     if (!first) { // the middle stays
       this.x += (w - this.width) / 2;
@@ -315,22 +318,44 @@ export class Viewer {
     this.selected = box;
     const p = this.scene.at.get(box);
     this.loud = new Set(p ? [...neighbours(this.scene, p, "from").edges, ...neighbours(this.scene, p, "to").edges] : []);
+    const high = this.height;
+    this.describe(box);
+    this.resize(); // the details may take room
     if (p && centre && this.width) {
       this.scale = Math.max(this.scale, LEAST);
       this.x = this.width / 2 - p.x * this.scale;
       this.y = this.height / 2 - (p.ports ? p.y - p.h / 2 : p.y) * this.scale;
+    } else if (p && this.height !== high) {
+      this.bring(p);
     }
-    this.describe(box);
     this.paint();
   }
 
-  // describe fills the details.
+  // bring moves the view up or down until a box is in it, or the upper part of a large one.
+  bring(p) {
+    const top = this.y + (p.y - p.h / 2) * this.scale, over = top + p.h * this.scale - this.height + 24;
+    if (top < 48) this.y += 48 - top;
+    else if (over > 0) this.y -= Math.min(over, top - 48);
+    this.paint();
+  }
+
+  // describe fills the details: of a box, or of the graph.
   describe(b) {
-    this.details.hidden = !b;
-    if (!b) return this.details.replaceChildren();
-    const close = make("button", { type: "button", class: "close", "aria-label": "Close the details" }, "×");
+    this.root.classList.toggle("chosen", !!b);
+    if (!b) return this.details.replaceChildren(...summaryOf(this));
+    const close = make("button", { type: "button", class: "close", "aria-label": "Back to the summary", title: "Back to the summary" }, "×");
     close.addEventListener("click", () => { this.select(null); this.canvas.focus(); });
     this.details.replaceChildren(close, ...detailsOf(b, this));
+    this.details.scrollTop = 0;
+  }
+
+  // largest returns the entries of the largest groups of the graph, without groups around most nodes and
+  // groups within the ones that are listed.
+  largest() {
+    const size = (e) => this.drawing.graphs[e.box.inside].nodes, { nodes, constants = 0 } = this.drawing.graphs[this.number];
+    const list = this.entries.filter((e) => e.root === this.number && e.box.inside && size(e) * 2 <= nodes - constants);
+    const outer = new Set(list.map((e) => e.box));
+    return list.filter((e) => !e.groups.some((g) => outer.has(g))).sort((a, b) => size(b) - size(a)).slice(0, 6);
   }
 
   paint() {
