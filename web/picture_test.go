@@ -136,3 +136,42 @@ func TestPictureDetails(t *testing.T) {
 	}
 	b.look("summary")
 }
+
+// TestPictureSearch searches a picture. A group is found before nodes, and the first Enter stays.
+func TestPictureSearch(t *testing.T) {
+	b := openPicture(t, heads(3))
+	for _, c := range []struct{ text, keys, title, hits string }{
+		{"head_b", "", "head_b", "1 of 22"},
+		{"head_b", "Enter", "head_b", "1 of 22"},
+		{"head_b", "Enter Enter", "/module/head_b/Sigmoid_42_output", "2 of 22"},
+		{"stem.bias", "Enter", "Add", "1 of 1"},
+		{"stem", "Enter Enter", "Add", "2 of 3"},
+		{"nothing", "Enter", "undefined", "not found"},
+	} {
+		b.eval(`viewer.select(null);
+			viewer.search.value = "`+c.text+`";
+			viewer.search.dispatchEvent(new Event("input"));
+			for (const key of "`+c.keys+`".split(" ")) viewer.search.dispatchEvent(new KeyboardEvent("keydown", { key }));`, nil)
+		if got := b.wait(`viewer.selected?.title + ", " + viewer.hits.textContent`); got != c.title+", "+c.hits {
+			t.Errorf("%s and %q find %s, want %s, %s", c.text, c.keys, got, c.title, c.hits)
+		}
+	}
+}
+
+// TestPictureBar has all of the bar in a narrow window, also while something is found.
+func TestPictureBar(t *testing.T) {
+	b := openPicture(t, heads(3))
+	b.phone()
+	b.eval(`viewer.search.value = "head_b"; viewer.search.dispatchEvent(new Event("input"));`, nil)
+	var got struct {
+		Cut, Search int
+		Title       bool
+	}
+	b.eval(`const bar = viewer.root.querySelector(".bar"), parts = [...bar.querySelectorAll("button, input, span")].filter((e) => e.offsetWidth);
+		return { Cut: parts.filter((e) => e.getBoundingClientRect().right > bar.getBoundingClientRect().right).length,
+			Search: viewer.search.offsetWidth, Title: viewer.title.offsetWidth > 100 };`, &got)
+	if got.Cut > 0 || got.Search < 120 || !got.Title {
+		t.Errorf("the bar is %+v", got)
+	}
+	b.look("narrow")
+}

@@ -41,8 +41,9 @@ export class Viewer {
       seen.add(number);
       for (const box of this.drawing.graphs[number].boxes) {
         if (box.kind === "in" || box.kind === "out") continue;
-        const text = [box.title, box.name, ...(box.outputs ?? []).map((p) => p.name)].join("\n").toLowerCase();
-        this.entries.push({ box, root, path, groups, within, text });
+        const names = (list) => (list ?? []).map((p) => p.name), constants = box.inputs?.filter((p) => p.by || p.bytes);
+        const texts = box.inside ? [[box.title]] : [[box.title], [box.name, ...names(box.outputs)], names(constants)];
+        this.entries.push({ box, root, path, groups, within, texts: texts.map((list) => list.join("\n").toLowerCase()) });
         if (box.inside) walk(box.inside, root, path, [...groups, box], within);
         for (const body of box.bodies ?? []) {
           walk(body.graph, body.graph, [...path, root], [], `${within && within + " > "}${box.name}.${body.name}`);
@@ -83,12 +84,16 @@ export class Viewer {
       return b;
     };
     this.search = make("input", { type: "search", placeholder: "Find a node", "aria-label": "Find a node by name or operator" });
-    this.search.addEventListener("input", () => this.find(0));
+    let typed = false; // the first Enter stays at the first that is found
+    this.search.addEventListener("input", () => { typed = true; this.find(0); });
     this.search.addEventListener("keydown", (e) => {
-      if (e.key === "Enter") this.find(e.shiftKey ? -1 : 1);
+      if (e.key !== "Enter") return;
+      this.find(typed ? 0 : e.shiftKey ? -1 : 1);
+      typed = false;
     });
     this.hits = make("span", { class: "hits", role: "status" });
     this.back = button("Back to the graph around", "←", () => this.leave());
+    this.back.classList.add("back");
     this.title = make("span", { class: "graph" });
     this.folds = make("span", { class: "folds" }, button("Open all groups", "⊞", () => this.unfold(true)),
       button("Close all groups", "⊟", () => this.unfold(false)));
@@ -99,7 +104,7 @@ export class Viewer {
     this.about.classList.add("narrow");
     const bar = make("div", { class: "bar", role: "toolbar", "aria-label": "Picture" },
       this.back, this.title, this.search, this.hits, make("span", { class: "gap" }), this.folds,
-      this.about, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4)),
+      this.about, make("span", { class: "folds wide" }, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4))),
       button("Show all", "⤢", () => this.fit()));
     this.canvas = make("canvas", {
       tabindex: "0", role: "application",
@@ -282,10 +287,15 @@ export class Viewer {
     this.paint();
   }
 
-  // find selects the first, next or last box with the text that is searched, in all graphs.
+  // find selects the first, next or last box with the text that is searched, in all graphs: groups come
+  // first, then nodes by operator, by name and values, and by the names of their constants.
   find(move) {
-    const text = this.search.value.trim().toLowerCase();
-    const list = text ? this.entries.filter((e) => e.text.includes(text)) : [];
+    const text = this.search.value.trim().toLowerCase(), ranks = [[], [], [], []];
+    for (const e of text ? this.entries : []) {
+      const at = e.texts.findIndex((t) => t.includes(text));
+      if (at >= 0) ranks[e.box.inside ? 0 : at + 1].push(e);
+    }
+    const list = ranks.flat();
     this.found = new Set(list.map((e) => e.box));
     const i = move ? list.findIndex((e) => e.box === this.selected) : -1;
     const next = list[(i + (move || 1) + list.length) % list.length];
