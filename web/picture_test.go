@@ -175,3 +175,26 @@ func TestPictureBar(t *testing.T) {
 	}
 	b.look("narrow")
 }
+
+// TestPictureHeads zooms out of open groups. Titles do not cover each other.
+func TestPictureHeads(t *testing.T) {
+	b := openPicture(t, heads(3))
+	var overlaps, titles int
+	b.eval(`viewer.unfold(true);
+		globalThis.titles = 0;
+		let overlaps = 0;
+		for (let k = 0; k < 40; k++) {
+			viewer.zoom(0.93, k * 20, 40);
+			viewer.draw();
+			const heads = viewer.scene.boxes.filter((p) => p.head).map((p) => p.head);
+			titles += heads.length;
+			heads.forEach((a, i) => heads.slice(i + 1).forEach((b) => {
+				if (a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3]) overlaps++;
+			}));
+		}
+		return overlaps;`, &overlaps)
+	b.eval(`return titles;`, &titles)
+	if overlaps > 0 || titles < 40 {
+		t.Errorf("of %d titles %d overlap", titles, overlaps)
+	}
+}
