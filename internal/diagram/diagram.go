@@ -25,6 +25,7 @@ type Graph struct {
 	Width     float64 `json:"width"`
 	Nodes     int     `json:"nodes"`               // nodes of the model, also ones without a box
 	Constants int     `json:"constants,omitempty"` // nodes without a box: they compute from constants alone
+	Facts     []Pair  `json:"facts,omitempty"`     // of all nodes; none for the contents of a group
 	Boxes     []*Box  `json:"boxes"`
 	Edges     []*Edge `json:"edges"`
 }
@@ -32,23 +33,24 @@ type Graph struct {
 // Box is an input or output of a graph, one of its nodes, a group of nodes, or the place where a
 // value enters or leaves a group.
 type Box struct {
-	Kind    string   `json:"kind"` // input, output, product, elementwise, body, node, group, in or out
-	Title   string   `json:"title"`
-	Name    string   `json:"name,omitempty"`
-	Op      string   `json:"op,omitempty"` // with domain and version
-	Doc     string   `json:"doc,omitempty"`
-	Lines   []string `json:"lines,omitempty"` // below the title
-	Rank    int      `json:"rank"`
-	X       float64  `json:"x"` // of the middle
-	Width   float64  `json:"w"`
-	Height  float64  `json:"h"`
-	Attrs   []Pair   `json:"attrs,omitempty"`
-	Facts   []Pair   `json:"facts,omitempty"` // of a group
-	Inputs  []Port   `json:"inputs,omitempty"`
-	Outputs []Port   `json:"outputs,omitempty"`
-	Bodies  []Body   `json:"bodies,omitempty"`
-	Inside  int      `json:"inside,omitempty"` // the number of the graph with the contents of a group
-	Times   int      `json:"times,omitempty"`  // of a group of blocks that repeat
+	Kind     string   `json:"kind"` // input, output, product, elementwise, body, node, group, in or out
+	Title    string   `json:"title"`
+	Name     string   `json:"name,omitempty"`
+	Op       string   `json:"op,omitempty"` // with domain and version
+	Doc      string   `json:"doc,omitempty"`
+	Lines    []string `json:"lines,omitempty"` // below the title
+	Rank     int      `json:"rank"`
+	X        float64  `json:"x"` // of the middle
+	Width    float64  `json:"w"`
+	Height   float64  `json:"h"`
+	Attrs    []Pair   `json:"attrs,omitempty"`
+	Facts    []Pair   `json:"facts,omitempty"` // of a group
+	Inputs   []Port   `json:"inputs,omitempty"`
+	Captured []Port   `json:"captured,omitempty"` // values that graphs of the node use, of the graphs around
+	Outputs  []Port   `json:"outputs,omitempty"`
+	Bodies   []Body   `json:"bodies,omitempty"`
+	Inside   int      `json:"inside,omitempty"` // the number of the graph with the contents of a group
+	Times    int      `json:"times,omitempty"`  // of a group of blocks that repeat
 }
 
 // Pair is an attribute as text.
@@ -116,10 +118,14 @@ func Draw(ctx context.Context, m *graph.Model) (*Drawing, error) {
 		if number == 0 {
 			name = outline.Shown(g.Graph.Name, 60)
 		}
-		if d.drawing.Graphs[number], err = d.level(g, name, g.Root.Items, true); err != nil {
+		drawn, err := d.level(g, name, g.Root.Items, true)
+		if err != nil {
 			return nil, err
 		}
-		d.drawing.Graphs[number].Nodes, d.drawing.Graphs[number].Constants = len(g.Nodes), g.Constants()
+		var ops []string
+		g.Root.Nodes(func(n int) { ops = append(ops, g.Nodes[n].Op) })
+		drawn.Nodes, drawn.Constants, drawn.Facts = len(g.Nodes), g.Constants(), facts(o.Sum(g), byCount(ops))
+		d.drawing.Graphs[number] = drawn
 	}
 	return &d.drawing, nil
 }

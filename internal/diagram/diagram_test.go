@@ -164,6 +164,20 @@ func TestContents(t *testing.T) {
 	if len(d.Graphs) != 3 {
 		t.Fatalf("%d graphs", len(d.Graphs))
 	}
+	for _, b := range d.Graphs[0].Boxes {
+		if b.Title == "If" && (len(b.Captured) != 1 || b.Captured[0].Name != "x" || len(b.Inputs) != 1) {
+			t.Errorf("%s captures %+v", b.Op, b.Captured)
+		}
+	}
+	for _, g := range d.Graphs[1:] {
+		kinds := map[string]int{}
+		for _, b := range g.Boxes {
+			kinds[b.Kind+" "+b.Title]++
+		}
+		if kinds["input x"] != 1 || len(g.Edges) != 2 || len(g.Boxes) != 3 {
+			t.Errorf("%s has boxes %v and %d edges", g.Name, kinds, len(g.Edges))
+		}
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +216,9 @@ func TestConstants(t *testing.T) {
 	}
 	check(t, d)
 	g := d.Graphs[0]
+	if facts := fmt.Sprint(g.Facts); !strings.Contains(facts, "{parameters 4}") || !strings.Contains(facts, "Add 65") {
+		t.Errorf("the facts are %s", facts)
+	}
 	if g.Nodes != 65*3+3 || g.Constants != 67 {
 		t.Errorf("%d nodes, of which %d are constants", g.Nodes, g.Constants)
 	}

@@ -270,6 +270,20 @@ func (g *Graph) Maker(name string) (node int, ok bool) {
 	return node, ok && !g.Nodes[node].Constant
 }
 
+// IsCaptured reports whether a value is an input of a graph around this one, or made by its nodes, and no
+// constant.
+func (g *Graph) IsCaptured(name string) bool {
+	if _, made := g.makers[name]; made || g.inputs[name] || g.IsConstant(name) {
+		return false
+	}
+	for at := g.outer; at != nil; at = at.outer {
+		if _, made := at.makers[name]; made || at.inputs[name] {
+			return true
+		}
+	}
+	return false
+}
+
 // Origin follows a constant back through constant nodes of one input. It returns the value that the
 // first of them takes, and their operators, the last one first. If a constant node of several inputs
 // makes the value, Origin returns the value and the operator of the node.

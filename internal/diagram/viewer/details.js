@@ -66,6 +66,7 @@ function detailsOf(b, viewer) {
   section("Contents", b.facts?.map((a) => [a.name, a.value]));
   section("Attributes", b.attrs?.map((a) => [a.name, a.value]));
   section("Inputs", b.kind === "output" ? [] : b.inputs?.map(port));
+  section("Captured", b.captured?.map(port));
   section(b.op || b.inside ? "Outputs" : "Type", b.outputs?.map(port));
   for (const p of b.inputs ?? []) if (p.weight !== undefined) parts.push(histogram(viewer.drawing.weights[p.weight], p.type));
   return parts;
