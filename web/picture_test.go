@@ -75,7 +75,7 @@ func TestPictureOpens(t *testing.T) {
 		b.eval(`const first = viewer.scene.boxes[0], module = viewer.scene.boxes.find((p) => p.box.title === "module");
 			return { Title: viewer.title.textContent, First: first.box.title, Module: !!module?.ports, Scale: viewer.scale,
 				X: (viewer.x + first.x * viewer.scale) / viewer.width, Y: viewer.y + first.y * viewer.scale };`, &got)
-		if got.Title != "heads · 243 nodes, 1 of them constants" || got.First != "x" || !got.Module || got.Scale < 0.7 ||
+		if got.Title != "heads · 243 nodes, 1 of them a constant" || got.First != "x" || !got.Module || got.Scale < 0.7 ||
 			got.X < 0.3 || got.X > 0.7 || got.Y < 0 || got.Y > 450 {
 			t.Errorf("%s: %+v", step, got)
 		}
@@ -94,7 +94,7 @@ func TestPictureOpens(t *testing.T) {
 // TestPictureDetails opens a group beside its details, which have room for long names, and the summary.
 func TestPictureDetails(t *testing.T) {
 	b := openPicture(t, heads(3))
-	for _, want := range []string{"heads", "63 nodes, 1 of them constants", "Inputs", "float32[4]", "Largest groups", "head_a · 20 nodes"} {
+	for _, want := range []string{"heads", "63 nodes, 1 of them a constant", "Inputs", "float32[4]", "Largest groups", "head_a · 20 nodes"} {
 		if text := b.wait(`viewer.details.textContent`); !strings.Contains(text, want) {
 			t.Errorf("the summary has no %q: %s", want, text)
 		}

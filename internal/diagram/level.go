@@ -295,7 +295,7 @@ func kinds(list []opCount) string {
 	const most = 3
 	var names []string
 	for _, o := range list[:min(len(list), most)] {
-		names = append(names, outline.Shown(o.op, 20))
+		names = append(names, outline.Shown(o.op, 40))
 	}
 	if len(list) > most {
 		names = append(names, "…")

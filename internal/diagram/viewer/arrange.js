@@ -137,7 +137,7 @@ function fitted(scene, width, height) {
   const [wide, high] = [scene.width * scale, scene.height * scale];
   return {
     scale, y: high <= height ? (height - high) / 2 : 24,
-    x: wide <= width ? (width - wide) / 2 : width / 2 - scale * trunk(scene, height / scale / 2),
+    x: wide <= width ? (width - wide) / 2 : Math.min(24, Math.max(width - wide - 24, width / 2 - scale * trunk(scene, height / scale / 2))),
   };
 }
 

@@ -13,7 +13,7 @@ const duration = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : ms >= 0.1
 // countsOf returns how many nodes a graph has, and how many of them have no boxes.
 function countsOf({ nodes, constants }) {
   const all = `${nodes.toLocaleString("en")} ${nodes === 1 ? "node" : "nodes"}`;
-  return constants ? `${all}, ${constants.toLocaleString("en")} of them constants` : all;
+  return constants ? `${all}, ${constants.toLocaleString("en")} of them ${constants === 1 ? "a constant" : "constants"}` : all;
 }
 
 // listOf returns a list of names with values. A value is beside its name, or below a long one.

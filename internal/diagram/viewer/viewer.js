@@ -263,10 +263,7 @@ export class Viewer {
     const { clientWidth: w, clientHeight: h } = this.canvas, ratio = devicePixelRatio || 1;
     if (!w || !h || w === this.width && h === this.height && this.canvas.width === Math.round(w * ratio)) return;
     const first = !this.width;
-    if (!first) { // the middle stays
-      this.x += (w - this.width) / 2;
-      this.y += (h - this.height) / 2;
-    }
+    if (!first) this.x += (w - this.width) / 2; // the middle of the upper edge stays
     [this.width, this.height] = [w, h];
     [this.canvas.width, this.canvas.height] = [Math.round(w * ratio), Math.round(h * ratio)];
     first ? this.fit() : this.paint();
