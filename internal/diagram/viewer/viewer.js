@@ -104,7 +104,7 @@ export class Viewer {
     this.about.classList.add("narrow");
     const bar = make("div", { class: "bar", role: "toolbar", "aria-label": "Picture" },
       this.back, this.title, this.search, this.hits, make("span", { class: "gap" }), this.folds,
-      this.about, make("span", { class: "folds wide" }, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4))),
+      this.about, make("span", { class: "folds zooms" }, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4))),
       button("Show all", "⤢", () => this.fit()));
     this.canvas = make("canvas", {
       tabindex: "0", role: "application",
@@ -259,14 +259,19 @@ export class Viewer {
     if (this.path.length) this.show(this.path.pop());
   }
 
+  // resize fits the canvas to its element. The middle of the upper edge stays, unless the box that is
+  // selected would leave the view.
   resize() {
     const { clientWidth: w, clientHeight: h } = this.canvas, ratio = devicePixelRatio || 1;
     if (!w || !h || w === this.width && h === this.height && this.canvas.width === Math.round(w * ratio)) return;
-    const first = !this.width;
-    if (!first) this.x += (w - this.width) / 2; // the middle of the upper edge stays
+    const first = !this.width, p = this.scene.at.get(this.selected), top = p && this.y + (p.y - p.h / 2) * this.scale;
+    const seen = top >= 0 && top < this.height;
+    if (!first) this.x += (w - this.width) / 2;
     [this.width, this.height] = [w, h];
     [this.canvas.width, this.canvas.height] = [Math.round(w * ratio), Math.round(h * ratio)];
-    first ? this.fit() : this.paint();
+    if (first) return this.fit();
+    if (seen) this.bring(p);
+    this.paint();
   }
 
   // fit shows the whole graph or, if that would be too small to read, its beginning.
@@ -325,15 +330,12 @@ export class Viewer {
     this.selected = box;
     const p = this.scene.at.get(box);
     this.loud = new Set(p ? [...neighbours(this.scene, p, "from").edges, ...neighbours(this.scene, p, "to").edges] : []);
-    const high = this.height;
     this.describe(box);
     this.resize(); // the details may take room
     if (p && centre && this.width) {
       this.scale = Math.max(this.scale, LEAST);
       this.x = this.width / 2 - p.x * this.scale;
       this.y = this.height / 2 - (p.ports ? p.y - p.h / 2 : p.y) * this.scale;
-    } else if (p && this.height !== high) {
-      this.bring(p);
     }
     this.paint();
   }
