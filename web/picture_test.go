@@ -88,7 +88,7 @@ func TestPictureOpens(t *testing.T) {
 	b.phone()
 	b.eval(`viewer.fit();`, nil)
 	opened("on a telephone")
-	b.look("picture")
+	b.look("opened")
 }
 
 // TestPictureDetails opens a group beside its details, which have room for long names, and the summary.
