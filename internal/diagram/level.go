@@ -171,7 +171,8 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 // facts describes nodes by their sums and their operators.
 func facts(sum outline.Totals, ops []opCount) (list []Pair) {
 	if sum.Parameters > 0 {
-		list = append(list, Pair{"parameters", humanize.Comma(int64(sum.Parameters))}, Pair{"weights", humanize.IBytes(uint64(sum.Bytes))})
+		list = append(list, Pair{"parameters", humanize.Comma(int64(sum.Parameters))},
+			Pair{"weights", humanize.IBytes(uint64(sum.Bytes))})
 	}
 	if sum.Work > 0 {
 		list = append(list, Pair{"multiplications and additions", short(sum.Work)})

@@ -135,10 +135,10 @@ function fitted(scene, width, height) {
   const across = width / (scene.width + 48), whole = Math.min(1, across, height / (scene.height + 48));
   const scale = whole >= LEAST ? whole : Math.min(1, Math.max(LEAST, across));
   const [wide, high] = [scene.width * scale, scene.height * scale];
-  return {
-    scale, y: high <= height ? (height - high) / 2 : 24,
-    x: wide <= width ? (width - wide) / 2 : Math.min(24, Math.max(width - wide - 24, width / 2 - scale * trunk(scene, height / scale / 2))),
-  };
+  const y = high <= height ? (height - high) / 2 : 24;
+  if (wide <= width) return { scale, y, x: (width - wide) / 2 };
+  const x = width / 2 - scale * trunk(scene, height / scale / 2);
+  return { scale, y, x: Math.min(24, Math.max(width - wide - 24, x)) };
 }
 
 // trunk returns the mean x of the longest path of the scene, as far as it is above bottom.

@@ -62,7 +62,10 @@ function detailsOf(b, viewer) {
     const rows = run.ms === undefined ? [] : [["time", `${duration(run.ms)} (${((100 * run.ms) / viewer.total).toFixed(1)} %)`]];
     section("Run", [...rows, ...[...(run.how ?? [])].slice(0, 4).map((how) => ["kernel", how])]);
   }
-  const port = (p) => [(p.name || "left out") + (p.by ? ` (by ${p.by})` : ""), [p.type, p.value && `= ${p.value}`].filter(Boolean).join(" ") || "type not known"];
+  const port = (p) => [
+    (p.name || "left out") + (p.by ? ` (by ${p.by})` : ""),
+    [p.type, p.value && `= ${p.value}`].filter(Boolean).join(" ") || "type not known",
+  ];
   section("Contents", b.facts?.map((a) => [a.name, a.value]));
   section("Attributes", b.attrs?.map((a) => [a.name, a.value]));
   section("Inputs", b.kind === "output" ? [] : b.inputs?.map(port));

@@ -169,8 +169,9 @@ function paintHead(c, view, p, left, top, heads) {
   const text = `▾ ${p.box.title}`, w = Math.min(c.measureText(text).width, p.w - 16), high = size * 1.4;
   const x = Math.min(Math.max(p.x - p.w / 2, left + 40) + 8, p.x + p.w / 2 - w - 8);
   let y = Math.min(Math.max(p.y - p.h / 2, top + 40) + size, p.y + p.h / 2 - size);
-  for (const h of heads) { // the groups around come first
-    if (x - 2 < h[0] + h[2] && h[0] < x + w + 2 && y - high / 2 < h[1] + h[3] && h[1] < y + high / 2) y = h[1] + h[3] + high / 2 + 1;
+  for (const [l, t, wide, tall] of heads) { // the groups around come first
+    const covers = x - 2 < l + wide && l < x + w + 2 && y - high / 2 < t + tall && t < y + high / 2;
+    if (covers) y = t + tall + high / 2 + 1;
   }
   if (y > p.y + p.h / 2 - high / 2) return;
   p.head = [x - 2, y - high / 2, w + 4, high];

@@ -104,7 +104,8 @@ export class Viewer {
     this.about.classList.add("narrow");
     const bar = make("div", { class: "bar", role: "toolbar", "aria-label": "Picture" },
       this.back, this.title, this.search, this.hits, make("span", { class: "gap" }), this.folds,
-      this.about, make("span", { class: "folds zooms" }, button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4))),
+      this.about, make("span", { class: "folds zooms" }, button("Smaller", "−", () => this.zoom(1 / 1.4)),
+        button("Larger", "+", () => this.zoom(1.4))),
       button("Show all", "⤢", () => this.fit()));
     this.canvas = make("canvas", {
       tabindex: "0", role: "application",
@@ -352,7 +353,8 @@ export class Viewer {
   describe(b) {
     this.root.classList.toggle("chosen", !!b);
     if (!b) return this.details.replaceChildren(...summaryOf(this));
-    const close = make("button", { type: "button", class: "close", "aria-label": "Back to the summary", title: "Back to the summary" }, "×");
+    const label = "Back to the summary";
+    const close = make("button", { type: "button", class: "close", "aria-label": label, title: label }, "×");
     close.addEventListener("click", () => { this.select(null); this.canvas.focus(); });
     this.details.replaceChildren(close, ...detailsOf(b, this));
     this.details.scrollTop = 0;
