@@ -121,6 +121,7 @@ func TestLargePicture(t *testing.T) {
 		const frames = (n) => { const list = []; for (let i = 0; i < n; i++) list.push(time(() => viewer.draw())); return list.sort((a, b) => a - b)[n >> 1]; };
 		const Open = time(() => viewer.unfold(true));
 		viewer.fit();
+		viewer.zoom(viewer.height / viewer.scene.height / viewer.scale);
 		const All = frames(9);
 		viewer.zoom(1 / viewer.scale);
 		const Near = frames(9);

@@ -21,33 +21,36 @@ type Drawing struct {
 // Graph is a graph whose boxes have ranks, from above to below, and places on them. The viewer finds
 // the height of a rank, which depends on the groups that are open.
 type Graph struct {
-	Name  string  `json:"name"`
-	Width float64 `json:"width"`
-	Nodes int     `json:"nodes"` // nodes of the model, also ones without a box
-	Boxes []*Box  `json:"boxes"`
-	Edges []*Edge `json:"edges"`
+	Name      string  `json:"name"`
+	Width     float64 `json:"width"`
+	Nodes     int     `json:"nodes"`               // nodes of the model, also ones without a box
+	Constants int     `json:"constants,omitempty"` // nodes without a box: they compute from constants alone
+	Facts     []Pair  `json:"facts,omitempty"`     // of all nodes; none for the contents of a group
+	Boxes     []*Box  `json:"boxes"`
+	Edges     []*Edge `json:"edges"`
 }
 
 // Box is an input or output of a graph, one of its nodes, a group of nodes, or the place where a
 // value enters or leaves a group.
 type Box struct {
-	Kind    string   `json:"kind"` // input, output, product, elementwise, body, node, group, in or out
-	Title   string   `json:"title"`
-	Name    string   `json:"name,omitempty"`
-	Op      string   `json:"op,omitempty"` // with domain and version
-	Doc     string   `json:"doc,omitempty"`
-	Lines   []string `json:"lines,omitempty"` // below the title
-	Rank    int      `json:"rank"`
-	X       float64  `json:"x"` // of the middle
-	Width   float64  `json:"w"`
-	Height  float64  `json:"h"`
-	Attrs   []Pair   `json:"attrs,omitempty"`
-	Facts   []Pair   `json:"facts,omitempty"` // of a group
-	Inputs  []Port   `json:"inputs,omitempty"`
-	Outputs []Port   `json:"outputs,omitempty"`
-	Bodies  []Body   `json:"bodies,omitempty"`
-	Inside  int      `json:"inside,omitempty"` // the number of the graph with the contents of a group
-	Times   int      `json:"times,omitempty"`  // of a group of blocks that repeat
+	Kind     string   `json:"kind"` // input, output, product, elementwise, body, node, group, in or out
+	Title    string   `json:"title"`
+	Name     string   `json:"name,omitempty"`
+	Op       string   `json:"op,omitempty"` // with domain and version
+	Doc      string   `json:"doc,omitempty"`
+	Lines    []string `json:"lines,omitempty"` // below the title
+	Rank     int      `json:"rank"`
+	X        float64  `json:"x"` // of the middle
+	Width    float64  `json:"w"`
+	Height   float64  `json:"h"`
+	Attrs    []Pair   `json:"attrs,omitempty"`
+	Facts    []Pair   `json:"facts,omitempty"` // of a group
+	Inputs   []Port   `json:"inputs,omitempty"`
+	Captured []Port   `json:"captured,omitempty"` // values that graphs of the node use, of the graphs around
+	Outputs  []Port   `json:"outputs,omitempty"`
+	Bodies   []Body   `json:"bodies,omitempty"`
+	Inside   int      `json:"inside,omitempty"` // the number of the graph with the contents of a group
+	Times    int      `json:"times,omitempty"`  // of a group of blocks that repeat
 }
 
 // Pair is an attribute as text.
@@ -59,6 +62,7 @@ type Pair struct {
 // Port is an operand of a node. Value is the beginning of a constant.
 type Port struct {
 	Name   string `json:"name"`
+	By     string `json:"by,omitempty"` // operators without a box that make a constant of Name
 	Type   string `json:"type,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Bytes  int    `json:"bytes,omitempty"`  // of a constant
@@ -114,10 +118,14 @@ func Draw(ctx context.Context, m *graph.Model) (*Drawing, error) {
 		if number == 0 {
 			name = outline.Shown(g.Graph.Name, 60)
 		}
-		if d.drawing.Graphs[number], err = d.level(g, name, g.Root.Items, true); err != nil {
+		drawn, err := d.level(g, name, g.Root.Items, true)
+		if err != nil {
 			return nil, err
 		}
-		d.drawing.Graphs[number].Nodes = len(g.Nodes)
+		var ops []string
+		g.Root.Nodes(func(n int) { ops = append(ops, g.Nodes[n].Op) })
+		drawn.Nodes, drawn.Constants, drawn.Facts = len(g.Nodes), g.Constants(), facts(o.Sum(g), byCount(ops))
+		d.drawing.Graphs[number] = drawn
 	}
 	return &d.drawing, nil
 }

@@ -164,6 +164,20 @@ func TestContents(t *testing.T) {
 	if len(d.Graphs) != 3 {
 		t.Fatalf("%d graphs", len(d.Graphs))
 	}
+	for _, b := range d.Graphs[0].Boxes {
+		if b.Title == "If" && (len(b.Captured) != 1 || b.Captured[0].Name != "x" || len(b.Inputs) != 1) {
+			t.Errorf("%s captures %+v", b.Op, b.Captured)
+		}
+	}
+	for _, g := range d.Graphs[1:] {
+		kinds := map[string]int{}
+		for _, b := range g.Boxes {
+			kinds[b.Kind+" "+b.Title]++
+		}
+		if kinds["input x"] != 1 || len(g.Edges) != 2 || len(g.Boxes) != 3 {
+			t.Errorf("%s has boxes %v and %d edges", g.Name, kinds, len(g.Edges))
+		}
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +194,52 @@ func TestContents(t *testing.T) {
 		if _, err := diagram.Draw(testenv.EndingAfter(at), m); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("an ended context gives %v", err)
 		}
+	}
+}
+
+// TestConstants draws no nodes that compute from constants alone. Nodes that use them have the
+// constants as operands.
+func TestConstants(t *testing.T) {
+	b := graph.NewBuilder("shared")
+	b.Opset("", 17)
+	f := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(4)})
+	x := b.Input("x", f)
+	w := b.Weight(&graph.Initializer{Name: "fc.weight", Tensor: tensor.New(tensor.F32, 4)})
+	for range 65 {
+		x = b.Op("Add", []string{x, b.Op("Identity", []string{w})})
+		x = b.Op("Relu", []string{x})
+	}
+	b.Output(b.Op("Mul", []string{x, b.Op("Neg", []string{b.Op("Identity", []string{w})})}), "y", f)
+	d, err := diagram.Draw(context.Background(), b.Model(&graph.Model{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, d)
+	g := d.Graphs[0]
+	if facts := fmt.Sprint(g.Facts); !strings.Contains(facts, "{parameters 4}") || !strings.Contains(facts, "Add 65") {
+		t.Errorf("the facts are %s", facts)
+	}
+	if g.Nodes != 65*3+3 || g.Constants != 67 {
+		t.Errorf("%d nodes, of which %d are constants", g.Nodes, g.Constants)
+	}
+	by := map[string]int{}
+	for _, g := range d.Graphs {
+		for _, b := range g.Boxes {
+			if b.Title == "Identity" || b.Title == "Neg" {
+				t.Errorf("%s has a box", b.Title)
+			}
+			for _, p := range b.Inputs {
+				if p.Name == "fc.weight" && p.Bytes == 16 && p.Type == "float32[4]" {
+					by[p.By]++
+				}
+			}
+		}
+	}
+	if by["Identity"] != 65 || by["Neg, Identity"] != 1 || len(by) != 2 {
+		t.Errorf("the operands are %v", by)
+	}
+	if first := g.Boxes[g.Edges[0].From]; first.Kind != "input" {
+		t.Errorf("the first edge leads from %+v", first)
 	}
 }
 

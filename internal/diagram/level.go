@@ -115,6 +115,9 @@ func (l *level) node(n *outline.Node) *Box {
 	for _, name := range n.Inputs {
 		b.Inputs = append(b.Inputs, l.port(name))
 	}
+	for _, name := range n.Captured() {
+		b.Captured = append(b.Captured, l.port(name))
+	}
 	for _, name := range n.Outputs {
 		b.Outputs = append(b.Outputs, l.port(name))
 	}
@@ -148,18 +151,12 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	if g.Times > 0 {
 		b.Lines[0] = fmt.Sprintf("%d × %s", g.Times, count(inside.Nodes/g.Times, "node"))
 	}
-	b.Facts = []Pair{{"nodes", humanize.Comma(int64(inside.Nodes))}}
 	if sum.Parameters > 0 {
 		b.Lines = append(b.Lines, short(float64(sum.Parameters))+" parameters")
-		b.Facts = append(b.Facts, Pair{"parameters", humanize.Comma(int64(sum.Parameters))},
-			Pair{"weights", humanize.IBytes(uint64(sum.Bytes))})
-	}
-	if sum.Work > 0 {
-		b.Facts = append(b.Facts, Pair{"multiplications and additions", short(sum.Work)})
 	}
 	often := byCount(ops)
 	b.Lines = slices.Insert(b.Lines, 1, kinds(often))
-	b.Facts = append(b.Facts, Pair{"operators", mostly(often)})
+	b.Facts = append([]Pair{{"nodes", humanize.Comma(int64(inside.Nodes))}}, facts(sum, often)...)
 	for _, e := range inside.Boxes {
 		switch e.Kind {
 		case "in":
@@ -171,25 +168,43 @@ func (l *level) group(g *outline.Group, inside *Graph) *Box {
 	return b
 }
 
-// maker returns the box that a value comes from.
+// facts describes nodes by their sums and their operators.
+func facts(sum outline.Totals, ops []opCount) (list []Pair) {
+	if sum.Parameters > 0 {
+		list = append(list, Pair{"parameters", humanize.Comma(int64(sum.Parameters))},
+			Pair{"weights", humanize.IBytes(uint64(sum.Bytes))})
+	}
+	if sum.Work > 0 {
+		list = append(list, Pair{"multiplications and additions", short(sum.Work)})
+	}
+	if len(ops) > 0 {
+		list = append(list, Pair{"operators", mostly(ops)})
+	}
+	return list
+}
+
+// maker returns the box that a value comes from. Values of graphs around are inputs.
 func (l *level) maker(value string) (box int, ok bool) {
-	if n, made := l.g.Maker(value); made {
+	captured := l.g.IsCaptured(value)
+	n, made := l.g.Maker(value)
+	switch {
+	case made:
 		if box, ok = l.owner[n]; ok {
 			return box, true
 		}
-	} else if l.whole || !l.g.IsInput(value) {
-		box, ok = l.from[value]
-		return box, ok
-	}
-	if l.whole {
+	case !captured && !l.g.IsInput(value):
 		return 0, false
 	}
-	if box, ok = l.from[value]; !ok {
-		p := l.port(value)
-		box = l.add(&Box{Kind: "in", Title: p.Name, Name: p.Name, Outputs: []Port{p}})
-		l.from[value] = box
+	if box, ok = l.from[value]; ok || l.whole && !captured {
+		return box, ok
 	}
-	return box, true
+	p := l.port(value)
+	b := &Box{Kind: "in", Title: p.Name, Name: p.Name, Outputs: []Port{p}}
+	if l.whole {
+		b = l.end("input", &graph.Value{Name: value, Doc: "captured of a graph around"})
+	}
+	l.from[value] = l.add(b)
+	return l.from[value], true
 }
 
 // connect adds the edges to a node.
@@ -241,7 +256,15 @@ func (l *level) port(name string) Port {
 		return p
 	}
 	p.Type = outline.TypeText(v.Type)
-	if v.Const != nil && l.g.IsConstant(name) {
+	if !l.g.IsConstant(name) {
+		return p
+	}
+	origin, ops := l.g.Origin(name)
+	p.Name, p.By = outline.Shown(origin, 200), outline.Shown(strings.Join(ops, ", "), 80)
+	if !slices.ContainsFunc(ops, func(op string) bool { return op != "Identity" }) {
+		name, v = origin, l.g.Type(origin)
+	}
+	if v != nil && v.Const != nil {
 		p.Value, p.Bytes, p.Weight = outline.Beginning(v.Const), v.Const.Size(), l.weight(name, v.Const)
 	}
 	return p
@@ -273,7 +296,7 @@ func kinds(list []opCount) string {
 	const most = 3
 	var names []string
 	for _, o := range list[:min(len(list), most)] {
-		names = append(names, outline.Shown(o.op, 20))
+		names = append(names, outline.Shown(o.op, 40))
 	}
 	if len(list) > most {
 		names = append(names, "…")

@@ -43,7 +43,9 @@ type Node struct {
 	*graph.Node
 	Bodies  []Body
 	Weights []*Weight // weights that no node before takes
-	// Constant reports whether the node has no inputs, and its only attribute is its value.
+	// Constant reports whether the node computes from constants alone: it has no inputs and its only
+	// attribute is its value, or all its inputs are constants, every run gives the same, and it makes no
+	// output of the graph.
 	Constant bool
 	// Work is the multiplications and additions of a convolution, a product or a recurrent layer; 0
 	// for other operators, and if an extent is not known.
@@ -114,6 +116,9 @@ func (b *builder) graph(path string, g *graph.Graph, outer *Graph) (int, error) 
 	number := len(b.out.Graphs)
 	b.out.Graphs = append(b.out.Graphs, out)
 	b.declare(out, number == 0)
+	for _, v := range g.Outputs {
+		out.outputs[v.Name] = true
+	}
 	for i, n := range graph.Sorted(g.Nodes) {
 		if err := b.ctx.Err(); err != nil {
 			return 0, err
@@ -124,9 +129,6 @@ func (b *builder) graph(path string, g *graph.Graph, outer *Graph) (int, error) 
 	}
 	for _, v := range g.Inputs {
 		out.inputs[v.Name] = !out.constants[v.Name]
-	}
-	for _, v := range g.Outputs {
-		out.outputs[v.Name] = true
 	}
 	return number, out.group(b.ctx)
 }
@@ -152,7 +154,9 @@ func (b *builder) declare(g *Graph, main bool) {
 
 // node adds a node with its graphs.
 func (b *builder) node(g *Graph, i int, n *graph.Node) error {
-	out := &Node{Node: n, Constant: isConstant(n)}
+	row, _, err := standard.Registry().Find(n)
+	found := err == nil
+	out := &Node{Node: n, Constant: isConstant(n) || found && !row.Impure && b.derived(g, n)}
 	g.Nodes = append(g.Nodes, out)
 	sound := g.infer(n)
 	for _, name := range n.Outputs {
@@ -170,7 +174,7 @@ func (b *builder) node(g *Graph, i int, n *graph.Node) error {
 		}
 	}
 	b.weigh(g, out)
-	if row, _, err := standard.Registry().Find(n); err == nil {
+	if found {
 		out.Product, out.Elementwise = row.Work != nil, row.Elementwise
 		if row.Work != nil && sound {
 			out.Work = g.work(n, row)
@@ -224,6 +228,21 @@ func isConstant(n *graph.Node) bool {
 		(strings.HasPrefix(n.Attrs[0].Name, "value") || n.Attrs[0].Kind == graph.AttrSparse)
 }
 
+// derived reports whether a node has inputs, all of them constants, and makes no output of the graph.
+// Nodes with graphs are not derived.
+func (b *builder) derived(g *Graph, n *graph.Node) bool {
+	constant := false
+	for _, name := range n.Inputs {
+		if name != "" && !g.IsConstant(name) {
+			return false
+		}
+		constant = constant || name != ""
+	}
+	nested := func(a *graph.Attr) bool { return a.Ref != "" || a.Subgraphs() != nil }
+	return constant && b.functions[n.Callee()] == nil && !slices.ContainsFunc(n.Attrs, nested) &&
+		!slices.ContainsFunc(n.Outputs, g.IsOutput)
+}
+
 // Type returns what is known of a value that nodes of the graph see, or nil.
 func (g *Graph) Type(name string) *op.Value {
 	for ; g != nil; g = g.outer {
@@ -234,7 +253,7 @@ func (g *Graph) Type(name string) *op.Value {
 	return nil
 }
 
-// IsConstant reports whether a value is an initializer, or the value of a constant node.
+// IsConstant reports whether a value is an initializer, or made by a constant node.
 func (g *Graph) IsConstant(name string) bool {
 	for ; g != nil; g = g.outer {
 		if g.constants[name] {
@@ -249,6 +268,50 @@ func (g *Graph) IsConstant(name string) bool {
 func (g *Graph) Maker(name string) (node int, ok bool) {
 	node, ok = g.makers[name]
 	return node, ok && !g.Nodes[node].Constant
+}
+
+// IsCaptured reports whether a value is an input of a graph around this one, or made by its nodes, and no
+// constant.
+func (g *Graph) IsCaptured(name string) bool {
+	if _, made := g.makers[name]; made || g.inputs[name] || g.IsConstant(name) {
+		return false
+	}
+	for at := g.outer; at != nil; at = at.outer {
+		if _, made := at.makers[name]; made || at.inputs[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// Origin follows a constant back through constant nodes of one input. It returns the value that the
+// first of them takes, and their operators, the last one first. If a constant node of several inputs
+// makes the value, Origin returns the value and the operator of the node.
+func (g *Graph) Origin(name string) (origin string, ops []string) {
+	for at := g; at != nil; at = at.outer {
+		i, made := at.makers[name]
+		for last := len(at.Nodes); made && i < last && at.Nodes[i].Constant && len(at.Nodes[i].Inputs) > 0; i, made = at.makers[name] {
+			ops = append(ops, at.Nodes[i].Op)
+			if len(at.Nodes[i].Inputs) > 1 {
+				return name, ops
+			}
+			last, name = i, at.Nodes[i].Inputs[0]
+		}
+		if made || at.constants[name] {
+			break
+		}
+	}
+	return name, ops
+}
+
+// Constants returns the number of constant nodes.
+func (g *Graph) Constants() (count int) {
+	for _, n := range g.Nodes {
+		if n.Constant {
+			count++
+		}
+	}
+	return count
 }
 
 // Users returns the numbers of the nodes that use a value, also within their graphs.

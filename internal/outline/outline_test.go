@@ -198,6 +198,30 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// TestConstants finds nodes that compute from constants alone, and gives their weights to the nodes
+// that use them.
+func TestConstants(t *testing.T) {
+	m := model(": i = Identity w1", ": j = Neg i", ": s = Add j w2", ": r = RandomNormalLike w1", ": a = Add x i", ": b = MatMul a j",
+		": c = MatMul b s", ": d = Add c r", ": e = Identity w1", ": y = Add d e")
+	m.Graph.Outputs = append(m.Graph.Outputs, &graph.Value{Name: "e", Type: m.Graph.Outputs[0].Type})
+	o := of(t, m, outline.Options{})
+	g := o.Graphs[0]
+	if got, want := tree(g, g.Root), "RandomNormalLike Add MatMul MatMul Add Identity Add"; got != want {
+		t.Errorf("the nodes are %s, want %s", got, want)
+	}
+	if n := g.Constants(); n != 3 {
+		t.Errorf("%d nodes are constants, want 3", n)
+	}
+	if sum := o.Sum(g); sum.Nodes != 7 || sum.Parameters != 32 || len(o.Unused) != 0 {
+		t.Errorf("the sums are %+v, and %d weights are unused", sum, len(o.Unused))
+	}
+	for name, want := range map[string]string{"w1": "w1 []", "i": "w1 [Identity]", "j": "w1 [Neg Identity]", "s": "s [Add]", "a": "a []"} {
+		if origin, ops := g.Origin(name); fmt.Sprint(origin, " ", ops) != want {
+			t.Errorf("%s is %s by %v, want %s", name, origin, ops, want)
+		}
+	}
+}
+
 // TestShapes gives an open axis an extent.
 func TestShapes(t *testing.T) {
 	m := model(": a = MatMul x w1")

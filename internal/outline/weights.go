@@ -51,7 +51,8 @@ func (o *Outline) Sum(g *Graph) (t Totals) {
 }
 
 // weigh gives a node the weights that it takes and no node before: initializers, also of graphs
-// around its own, values of constant nodes, and tensors and lists of floats among its attributes.
+// around its own, constants that constant nodes have or take, and tensors and lists of floats among its
+// attributes.
 func (b *builder) weigh(g *Graph, n *Node) {
 	if n.Constant {
 		return
@@ -68,9 +69,7 @@ func (b *builder) weigh(g *Graph, n *Node) {
 func (b *builder) take(n *Node, g *Graph, name string) {
 	for ; g != nil && name != ""; g = g.outer {
 		if i, ok := g.makers[name]; ok {
-			if g.Nodes[i].Constant {
-				b.attribute(n, name, g.Nodes[i].Attrs[0])
-			}
+			b.derive(n, g, name, g.Nodes[i])
 			return
 		}
 		if !g.constants[name] {
@@ -86,6 +85,20 @@ func (b *builder) take(n *Node, g *Graph, name string) {
 			}
 		}
 		return
+	}
+}
+
+// derive gives a node the constants that a constant node computes a value from.
+func (b *builder) derive(n *Node, g *Graph, name string, constant *Node) {
+	if !constant.Constant || b.taken[constant] {
+		return
+	}
+	b.taken[constant] = true
+	for _, in := range constant.Inputs {
+		b.take(n, g, in)
+	}
+	for _, a := range constant.Attrs {
+		b.attribute(n, name, a)
 	}
 }
 

@@ -35,7 +35,7 @@ func Write(w io.Writer, title string, d *diagram.Drawing) error {
 		return err
 	}
 	const begin = `
-new Viewer(document.getElementById("graph"), JSON.parse(document.getElementById("drawing").textContent));
+globalThis.viewer = new Viewer(document.getElementById("graph"), JSON.parse(document.getElementById("drawing").textContent));
 `
 	return layout.Execute(w, map[string]any{
 		"Title": title, "Colours": template.CSS(diagram.Colours), "Style": template.CSS(diagram.Style),

@@ -6,6 +6,9 @@ const ENTRY = 24; // between a side of an open group and the first rank in it
 const PAD = 16; // left and right of the contents of an open group
 const HEAD = 30; // the title of an open group
 const FOOT = 12; // below its contents
+const LEAST = 0.7; // scale at which titles can still be read
+const SHOWN = 48; // boxes up to which groups are open at first
+const WRAPPED = 400; // boxes up to which a group around most nodes is
 
 // arrange returns the scene of graph number: boxes, with open groups before their contents, edges, and
 // the size. A box of a scene has the box of the drawing, its middle and its size.
@@ -105,6 +108,49 @@ function place(scene, m, x, y, around) {
       scene.edges.push({ from: a, to: b, value, more: e.values.length - apart.length, points, bounds: boundsOf(points) });
     }
   });
+}
+
+// openSome opens groups that are no blocks, the outer ones first, as long as few boxes are shown. A
+// group that has most nodes of the graph for itself opens if its contents are not very many.
+function openSome(drawing, number, open) {
+  const { boxes, nodes, constants } = drawing.graphs[number];
+  let shown = boxes.length;
+  for (let level = boxes; level.length;) {
+    const groups = level.filter((b) => b.inside), next = [];
+    for (const b of groups.filter((b) => !b.times)) {
+      const inner = drawing.graphs[b.inside];
+      const wraps = groups.length === 1 && inner.nodes * 2 > nodes - (constants ?? 0);
+      if (shown + inner.boxes.length > (wraps ? WRAPPED : SHOWN)) continue;
+      shown += inner.boxes.length;
+      open.add(b);
+      next.push(...inner.boxes);
+    }
+    level = next;
+  }
+}
+
+// fitted returns the scale and the place at which a view of a size shows the whole scene. If titles
+// could not be read, it shows the scene's width from above, or the main path and what is beside it.
+function fitted(scene, width, height) {
+  const across = width / (scene.width + 48), whole = Math.min(1, across, height / (scene.height + 48));
+  const scale = whole >= LEAST ? whole : Math.min(1, Math.max(LEAST, across));
+  const [wide, high] = [scene.width * scale, scene.height * scale];
+  const y = high <= height ? (height - high) / 2 : 24;
+  if (wide <= width) return { scale, y, x: (width - wide) / 2 };
+  const x = width / 2 - scale * trunk(scene, height / scale / 2);
+  return { scale, y, x: Math.min(24, Math.max(width - wide - 24, x)) };
+}
+
+// trunk returns the mean x of the longest path of the scene, as far as it is above bottom.
+function trunk(scene, bottom) {
+  const rest = new Map(), length = (end) => rest.get(end)?.length ?? 0;
+  for (const e of [...scene.edges].sort((a, b) => b.points[1] - a.points[1])) {
+    if (length(e.to) + 1 > length(e.from)) rest.set(e.from, { length: length(e.to) + 1, next: e.to });
+  }
+  let at = scene.boxes[0], sum = 0, count = 0;
+  for (const end of rest.keys()) if (length(end) > length(at)) at = end;
+  for (; at && (!count || at.y < bottom); at = rest.get(at)?.next, count++) sum += at.x;
+  return count ? sum / count : 0;
 }
 
 function boundsOf(points) {

@@ -1,6 +1,8 @@
 // The viewer of diagrams: drawing on a canvas. Only what is in view is drawn, and of small boxes only
 // what can be seen.
 
+const MANY = 12; // edges of a box above which they are thin, as together they would be a band
+
 // extents shortens a type to its extents, which fit beside an edge.
 function extents(type) {
   const m = /\[(.*)\]$/.exec(type ?? "");
@@ -28,13 +30,14 @@ function paintScene(c, view) {
   c.stroke();
   c.globalAlpha = 1;
   c.strokeStyle = col.accent;
-  c.lineWidth = Math.max(2, 1.2 / scale);
+  c.lineWidth = view.loud.size > MANY ? Math.max(1.2, 0.8 / scale) : Math.max(2, 1.2 / scale);
   c.beginPath();
   for (const e of edges) if (view.loud.has(e)) paintEdge(c, e.points, scale);
   c.stroke();
   if (scale > 0.55) paintTypes(c, view, edges);
   for (const p of boxes) if (!p.ports) paintBox(c, view, p);
-  for (const p of boxes) if (p.ports) paintHead(c, view, p, left, top);
+  const heads = [];
+  for (const p of boxes) if (p.ports) paintHead(c, view, p, left, top, heads);
   return boxes.length;
 }
 
@@ -154,22 +157,27 @@ function paintFrame(c, view, p) {
   outline(c, view, p, view.colours.line);
 }
 
-// paintHead writes the title of an open group where it can be seen. It stays large enough to be read
-// while the group is larger.
-function paintHead(c, view, p, left, top) {
+// paintHead writes the title of an open group where it can be seen, below titles that are there. It
+// stays large enough to be read while the group is larger. Edges do not show through it.
+function paintHead(c, view, p, left, top, heads) {
+  p.head = null;
   const size = Math.min(13 / Math.min(view.scale, 1), p.w / 6, HEAD * 3);
   if (size * view.scale < 5) return;
   c.font = `600 ${size}px ${view.font}`;
   c.textAlign = "left";
   c.textBaseline = "middle";
-  const text = `▾ ${p.box.title}`, w = Math.min(c.measureText(text).width, p.w - 16);
+  const text = `▾ ${p.box.title}`, w = Math.min(c.measureText(text).width, p.w - 16), high = size * 1.4;
   const x = Math.min(Math.max(p.x - p.w / 2, left + 40) + 8, p.x + p.w / 2 - w - 8);
-  const y = Math.min(Math.max(p.y - p.h / 2, top + 40) + size, p.y + p.h / 2 - size);
+  let y = Math.min(Math.max(p.y - p.h / 2, top + 40) + size, p.y + p.h / 2 - size);
+  for (const [l, t, wide, tall] of heads) { // the groups around come first
+    const covers = x - 2 < l + wide && l < x + w + 2 && y - high / 2 < t + tall && t < y + high / 2;
+    if (covers) y = t + tall + high / 2 + 1;
+  }
+  if (y > p.y + p.h / 2 - high / 2) return;
+  p.head = [x - 2, y - high / 2, w + 4, high];
+  heads.push(p.head);
   c.fillStyle = view.colours.paper;
-  c.globalAlpha = 0.85;
-  c.fillRect(x - 2, y - size * 0.7, w + 4, size * 1.4);
-  c.globalAlpha = 1;
+  c.fillRect(...p.head);
   c.fillStyle = view.selected === p.box ? view.colours.accent : view.colours.ink;
   c.fillText(text, x, y, p.w - 16);
-  p.head = [x - 2, y - size * 0.7, w + 4, size * 1.4];
 }

@@ -1,8 +1,6 @@
 // The viewer of diagrams: a canvas to pan and zoom, groups that open and close, a search, and the
 // details of a box. It needs nothing beside viewer.css. A drawing is the JSON of package diagram.
 
-const SHOWN = 48; // boxes up to which groups are open at first
-
 export class Viewer {
   // A Viewer fills the element root with the drawing.
   constructor(root, drawing) {
@@ -43,8 +41,9 @@ export class Viewer {
       seen.add(number);
       for (const box of this.drawing.graphs[number].boxes) {
         if (box.kind === "in" || box.kind === "out") continue;
-        const text = [box.title, box.name, ...(box.outputs ?? []).map((p) => p.name)].join("\n").toLowerCase();
-        this.entries.push({ box, root, path, groups, within, text });
+        const names = (list) => (list ?? []).map((p) => p.name), constants = box.inputs?.filter((p) => p.by || p.bytes);
+        const texts = box.inside ? [[box.title]] : [[box.title], [box.name, ...names(box.outputs)], names(constants)];
+        this.entries.push({ box, root, path, groups, within, texts: texts.map((list) => list.join("\n").toLowerCase()) });
         if (box.inside) walk(box.inside, root, path, [...groups, box], within);
         for (const body of box.bodies ?? []) {
           walk(body.graph, body.graph, [...path, root], [], `${within && within + " > "}${box.name}.${body.name}`);
@@ -85,25 +84,35 @@ export class Viewer {
       return b;
     };
     this.search = make("input", { type: "search", placeholder: "Find a node", "aria-label": "Find a node by name or operator" });
-    this.search.addEventListener("input", () => this.find(0));
+    let typed = false; // the first Enter stays at the first that is found
+    this.search.addEventListener("input", () => { typed = true; this.find(0); });
     this.search.addEventListener("keydown", (e) => {
-      if (e.key === "Enter") this.find(e.shiftKey ? -1 : 1);
+      if (e.key !== "Enter") return;
+      this.find(typed ? 0 : e.shiftKey ? -1 : 1);
+      typed = false;
     });
     this.hits = make("span", { class: "hits", role: "status" });
     this.back = button("Back to the graph around", "←", () => this.leave());
+    this.back.classList.add("back");
     this.title = make("span", { class: "graph" });
     this.folds = make("span", { class: "folds" }, button("Open all groups", "⊞", () => this.unfold(true)),
       button("Close all groups", "⊟", () => this.unfold(false)));
+    this.about = button("Summary of the graph", "i", () => {
+      this.root.classList.toggle("about");
+      this.select(null);
+    });
+    this.about.classList.add("narrow");
     const bar = make("div", { class: "bar", role: "toolbar", "aria-label": "Picture" },
       this.back, this.title, this.search, this.hits, make("span", { class: "gap" }), this.folds,
-      button("Smaller", "−", () => this.zoom(1 / 1.4)), button("Larger", "+", () => this.zoom(1.4)),
+      this.about, make("span", { class: "folds zooms" }, button("Smaller", "−", () => this.zoom(1 / 1.4)),
+        button("Larger", "+", () => this.zoom(1.4))),
       button("Show all", "⤢", () => this.fit()));
     this.canvas = make("canvas", {
       tabindex: "0", role: "application",
       "aria-label": "Graph of the model. Arrow keys go from node to node along the edges, Enter opens and closes a group, " +
         "plus and minus zoom, 0 shows all.",
     });
-    this.details = make("aside", { class: "details", "aria-label": "Node", "aria-live": "polite" });
+    this.details = make("aside", { class: "details", "aria-label": "Details", "aria-live": "polite" });
     this.root.classList.add("viewer");
     this.root.replaceChildren(bar, make("div", { class: "stage" }, this.canvas, this.details));
     this.listen();
@@ -209,36 +218,20 @@ export class Viewer {
   show(number) {
     this.number = number;
     this.back.hidden = !this.path.length;
-    const { name, nodes, boxes } = this.drawing.graphs[number];
-    this.title.textContent = `${name ? name + " · " : ""}${nodes.toLocaleString("en")} ${nodes === 1 ? "node" : "nodes"}`;
+    const { name, boxes } = this.drawing.graphs[number];
+    this.title.textContent = (name ? name + " · " : "") + countsOf(this.drawing.graphs[number]);
     this.folds.hidden = !boxes.some((b) => b.inside);
-    this.openSome(boxes);
+    openSome(this.drawing, number, this.open);
     this.arrange();
     this.select(null);
-    this.begin();
-  }
-
-  // openSome opens groups, the outer ones first, as long as few boxes are shown.
-  openSome(boxes) {
-    let shown = boxes.length;
-    for (let level = boxes; level.length;) {
-      const next = [];
-      for (const b of level.filter((b) => b.inside && !b.times)) {
-        const inner = this.drawing.graphs[b.inside].boxes;
-        if (shown + inner.length > SHOWN) continue;
-        shown += inner.length;
-        this.open.add(b);
-        next.push(...inner);
-      }
-      level = next;
-    }
+    this.fit();
   }
 
   arrange() {
     this.scene = arrange(this.drawing, this.number, this.open);
   }
 
-  // toggle opens or closes a group. Its upper edge stays where it is.
+  // toggle opens or closes a group, and brings it into view.
   toggle(box) {
     const before = this.scene.at.get(box);
     this.open.has(box) ? this.open.delete(box) : this.open.add(box);
@@ -247,6 +240,7 @@ export class Viewer {
     this.x += (before.x - after.x) * this.scale;
     this.y += (before.y - before.h / 2 - after.y + after.h / 2) * this.scale;
     this.select(box);
+    this.bring(after);
   }
 
   // unfold opens or closes all groups of the graph that is shown.
@@ -254,7 +248,7 @@ export class Viewer {
     for (const e of this.entries) if (e.root === this.number && e.box.inside) all ? this.open.add(e.box) : this.open.delete(e.box);
     this.arrange();
     this.select(null);
-    this.begin();
+    this.fit();
   }
 
   enter(number) {
@@ -266,39 +260,25 @@ export class Viewer {
     if (this.path.length) this.show(this.path.pop());
   }
 
+  // resize fits the canvas to its element. The middle of the upper edge stays, unless the box that is
+  // selected would leave the view.
   resize() {
     const { clientWidth: w, clientHeight: h } = this.canvas, ratio = devicePixelRatio || 1;
-    if (!w || !h) return;
-    const first = !this.width;
-    if (!first) { // the middle stays
-      this.x += (w - this.width) / 2;
-      this.y += (h - this.height) / 2;
-    }
+    if (!w || !h || w === this.width && h === this.height && this.canvas.width === Math.round(w * ratio)) return;
+    const first = !this.width, p = this.scene.at.get(this.selected), top = p && this.y + (p.y - p.h / 2) * this.scale;
+    const seen = top >= 0 && top < this.height;
+    if (!first) this.x += (w - this.width) / 2;
     [this.width, this.height] = [w, h];
     [this.canvas.width, this.canvas.height] = [Math.round(w * ratio), Math.round(h * ratio)];
-    first ? this.begin() : this.paint();
-  }
-
-  // begin shows the whole graph or, if that would be too small to read, its first box.
-  begin() {
-    if (!this.width) return;
-    const { width, boxes } = this.scene;
-    this.fit();
-    if (this.scale > 0.45 || !boxes.length) return;
-    const first = boxes[0];
-    this.scale = Math.min(1, Math.max(0.75, this.width / (width + 48)));
-    this.x = width * this.scale < this.width ? (this.width - width * this.scale) / 2 : this.width / 2 - first.x * this.scale;
-    this.y = 32 - (first.y - first.h / 2) * this.scale;
+    if (first) return this.fit();
+    if (seen) this.bring(p);
     this.paint();
   }
 
-  // fit shows the whole graph.
+  // fit shows the whole graph or, if that would be too small to read, its beginning.
   fit() {
     if (!this.width) return;
-    const { width, height } = this.scene;
-    this.scale = Math.min(1, this.width / (width + 48), this.height / (height + 48));
-    this.x = (this.width - width * this.scale) / 2;
-    this.y = (this.height - height * this.scale) / 2;
+    Object.assign(this, fitted(this.scene, this.width, this.height));
     this.paint();
   }
 
@@ -310,10 +290,15 @@ export class Viewer {
     this.paint();
   }
 
-  // find selects the first, next or last box with the text that is searched, in all graphs.
+  // find selects the first, next or last box with the text that is searched, in all graphs: groups come
+  // first, then nodes by operator, by name and values, and by the names of their constants.
   find(move) {
-    const text = this.search.value.trim().toLowerCase();
-    const list = text ? this.entries.filter((e) => e.text.includes(text)) : [];
+    const text = this.search.value.trim().toLowerCase(), ranks = [[], [], [], []];
+    for (const e of text ? this.entries : []) {
+      const at = e.texts.findIndex((t) => t.includes(text));
+      if (at >= 0) ranks[e.box.inside ? 0 : at + 1].push(e);
+    }
+    const list = ranks.flat();
     this.found = new Set(list.map((e) => e.box));
     const i = move ? list.findIndex((e) => e.box === this.selected) : -1;
     const next = list[(i + (move || 1) + list.length) % list.length];
@@ -346,22 +331,42 @@ export class Viewer {
     this.selected = box;
     const p = this.scene.at.get(box);
     this.loud = new Set(p ? [...neighbours(this.scene, p, "from").edges, ...neighbours(this.scene, p, "to").edges] : []);
+    this.describe(box);
+    this.resize(); // the details may take room
     if (p && centre && this.width) {
-      this.scale = Math.max(this.scale, 0.6);
+      this.scale = Math.max(this.scale, LEAST);
       this.x = this.width / 2 - p.x * this.scale;
       this.y = this.height / 2 - (p.ports ? p.y - p.h / 2 : p.y) * this.scale;
     }
-    this.describe(box);
     this.paint();
   }
 
-  // describe fills the details.
+  // bring moves the view up or down until a box is in it, or the upper part of a large one.
+  bring(p) {
+    const top = this.y + (p.y - p.h / 2) * this.scale, over = top + p.h * this.scale - this.height + 24;
+    if (top < 48) this.y += 48 - top;
+    else if (over > 0) this.y -= Math.min(over, top - 48);
+    this.paint();
+  }
+
+  // describe fills the details: of a box, or of the graph.
   describe(b) {
-    this.details.hidden = !b;
-    if (!b) return this.details.replaceChildren();
-    const close = make("button", { type: "button", class: "close", "aria-label": "Close the details" }, "×");
+    this.root.classList.toggle("chosen", !!b);
+    if (!b) return this.details.replaceChildren(...summaryOf(this));
+    const label = "Back to the summary";
+    const close = make("button", { type: "button", class: "close", "aria-label": label, title: label }, "×");
     close.addEventListener("click", () => { this.select(null); this.canvas.focus(); });
     this.details.replaceChildren(close, ...detailsOf(b, this));
+    this.details.scrollTop = 0;
+  }
+
+  // largest returns the entries of the largest groups of the graph, without groups around most nodes and
+  // groups within the ones that are listed.
+  largest() {
+    const size = (e) => this.drawing.graphs[e.box.inside].nodes, { nodes, constants = 0 } = this.drawing.graphs[this.number];
+    const list = this.entries.filter((e) => e.root === this.number && e.box.inside && size(e) * 2 <= nodes - constants);
+    const outer = new Set(list.map((e) => e.box));
+    return list.filter((e) => !e.groups.some((g) => outer.has(g))).sort((a, b) => size(b) - size(a)).slice(0, 6);
   }
 
   paint() {
