@@ -158,7 +158,7 @@ func TestBitNet(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(*ternaryOut, "bitnet.gguf"), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		t.Skip("the decoder is written")
+		return
 	}
 	var want struct {
 		Tokens []int64

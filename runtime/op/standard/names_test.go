@@ -43,6 +43,7 @@ var namingFiles = map[string][]string{
 	"speech/chatterbox_codes.go":       {"DynamicQuantizeLinear"},         // a row of its results depends on all rows
 	"speech/piper.go":                  {"Gather"},                        // the table of phonemes
 	"text/modules.go":                  {"Identity", "Sigmoid", "Tanh"},   // functions of sentence-transformers' Dense
+	"runtime/infer.go":                 {"Cast"},                          // conversions of tensors are this operator
 	"runtime/graph/build.go":           {"Constant", "Identity"},          // nodes of every network
 	"runtime/internal/optimize/expand_composed.go": { // the pass's table: what expands to other operators
 		"Affine", "EngramGate", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16",
