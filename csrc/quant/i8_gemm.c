@@ -36,7 +36,7 @@ int nacre_i8_gemm_few_rows(size_t m) { return m <= I8_MOST_LINES; }
 
 // Returns the number that is added to a zero point of a to get the zero point of a'.
 static int32_t i8_a_shift(const nacre_i8_gemm *g) {
-    if (g->impl->flat) return g->a.is_signed ? 128 : 0;
+    if (nacre_i8_flat(g->impl)) return g->a.is_signed ? 128 : 0;
     return g->a.is_signed ? 0 : -128;
 }
 
@@ -88,7 +88,7 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     p.depth = nacre_round_up(g->k, g->impl->a_group);
     p.rows = nacre_i8_panel_rows(g->impl, g->m);
     i8_cut(&p, threads);
-    p.in_place = g->impl->flat && !p.lines && !g->a.packed && !g->a.is_signed && g->a.col == 1 && g->k % g->impl->group == 0;
+    p.in_place = nacre_i8_flat(g->impl) && !p.lines && !g->a.packed && !g->a.is_signed && g->a.col == 1 && g->k % g->impl->group == 0;
     const size_t columns = nacre_min(p.j_step, g->n);
     if (g->make_b != NULL) p.made_size = nacre_align_bytes(g->k * columns);
     if (p.lines) {
@@ -342,7 +342,7 @@ static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size
             t.sums = sums;
             t.sums_row = impl->nr;
             i8_prefetch_rows(t.c, t.ldc * size, t.m, t.n * size);
-            impl->tile(groups, impl->flat ? t.m : p->rows, t.n, rows, a_row, b, sums, next, next_step);
+            impl->tile(groups, nacre_i8_flat(impl) ? t.m : p->rows, t.n, rows, a_row, b, sums, next, next_step);
             impl->finish(&t);
         }
     }

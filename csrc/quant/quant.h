@@ -108,6 +108,16 @@ typedef struct {
 } nacre_i8_gemm_impl;
 typedef const nacre_i8_gemm_impl *nacre_i8_gemm_fn(void);
 
+// Reports whether flat is set. Levels of other processors have no such tiles.
+static inline int nacre_i8_flat(const nacre_i8_gemm_impl *impl) {
+#if NACRE_X86_64
+    return impl->flat;
+#else
+    (void)impl;
+    return 0;
+#endif
+}
+
 static inline void nacre_i8_begin(const nacre_i8_gemm_impl *impl) {
     if (impl->begin != NULL) impl->begin();
 }

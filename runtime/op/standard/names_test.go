@@ -40,6 +40,7 @@ var namingFiles = map[string][]string{
 	"cmd/nacre/options.go":             {"Mean", "Sampling", "Tokenizer"}, // options of these names
 	"generate/options.go":              {"TopK"},                          // an option of that name
 	"generate/tokenizer/json_split.go": {"Split"},                         // a word of tokenizer files
+	"internal/diagram/level.go":        {"Identity"},                      // its result is the value that it names
 	"speech/chatterbox_codes.go":       {"DynamicQuantizeLinear"},         // a row of its results depends on all rows
 	"speech/piper.go":                  {"Gather"},                        // the table of phonemes
 	"text/modules.go":                  {"Identity", "Sigmoid", "Tanh"},   // functions of sentence-transformers' Dense
