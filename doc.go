@@ -10,8 +10,8 @@
 //	outputs, err := session.Run(ctx, map[string]*nacre.Tensor{"image": image})
 //	scores, err := nacre.Data[float32](outputs["probabilities"])
 //
-// example_program_test.go has whole programs: a service, a model that listens to a
-// stream, and one that generates with a cache.
+// The folder examples has whole programs: a service (images), a model that listens to a
+// stream (voice), a chat, search by meaning, a table (forest) and an operator.
 //
 // # Models and sessions
 //

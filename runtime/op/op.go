@@ -26,6 +26,10 @@
 // gives the registry to its sessions as Options.Operators. New reads the attributes of a node; Node
 // has a method for each kind. The program examples/operator is whole.
 //
+// The inputs of Infer are types: DType and Dims are fields, and an extent may be open. The inputs of
+// Run are tensors: DType and Shape are methods. An operator whose result has another shape sets it,
+// such as c.Set(0, tensor.F32, graph.Dims{c.In[0].Dims[0], graph.Known(1)}).
+//
 // # Rows
 //
 // A Row has the operator's name and versions, its element types, its memory rules, and New. Nothing
