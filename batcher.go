@@ -43,7 +43,8 @@ const defaultMaxRows = 16
 // fails, each of its callers runs alone, so that the rows of one do not fail those of others.
 //
 // The methods of a Batcher may be called from many goroutines at once. A Batcher has nothing to
-// close: it ends with its session.
+// close: it ends with its session. Session.Close has callers that gather run at once, without
+// MaxDelay, and waits for them.
 type Batcher struct {
 	s       *Session
 	rows    rowAxes
@@ -150,6 +151,11 @@ func (b *Batcher) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[str
 	if err := s.engine.Check(in); err != nil {
 		return nil, err
 	}
+	s.joining.RLock()
+	defer s.joining.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
 	b.calls.Add(1)
 	out, err := b.run(ctx, &waiting{in: in, rows: n, turn: make(chan turn, 1)})
 	if err != nil {
@@ -168,6 +174,7 @@ func (b *Batcher) run(ctx context.Context, w *waiting) ([]tensor.Value, error) {
 		defer b.next()
 		return b.s.engine.Run(ctx, w.in, nil)
 	}
+	ending := b.s.ending
 	var late <-chan time.Time
 	if most := b.s.options.MaxWait; most > 0 {
 		timer := time.NewTimer(most)
@@ -187,6 +194,9 @@ func (b *Batcher) run(ctx context.Context, w *waiting) ([]tensor.Value, error) {
 				b.abandon(w)
 			}
 			return nil, fmt.Errorf("%s: %w, while the run was gathered with others", b.s.model.source.File, ctx.Err())
+		case <-ending:
+			ending = nil
+			b.delayed()
 		case <-late:
 			if b.withdraw(w) {
 				return nil, markf(ErrBusy, "%s: a run gathered with others for %v; option MaxWait bounds the time",
@@ -226,7 +236,7 @@ func (b *Batcher) enqueue(w *waiting) (begins bool, err error) {
 	return false, nil
 }
 
-// delayed begins a run after MaxDelay.
+// delayed begins a run after MaxDelay, or when the session ends.
 func (b *Batcher) delayed() {
 	b.mu.Lock()
 	b.timer = nil

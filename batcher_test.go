@@ -182,9 +182,10 @@ func TestBatcherLeaves(t *testing.T) {
 		}
 		eventually(t, "the run ended", func() bool { return g.running.Load() == 0 })
 	}
-	if st := s.Stats(); st.Runs != 3 || st.Failed != 1 {
-		t.Errorf("%d runs and %d failed, want 3 and 1", st.Runs, st.Failed)
-	}
+	eventually(t, "3 runs ended, of which 1 failed", func() bool {
+		st := s.Stats()
+		return st.Runs == 3 && st.Failed == 1
+	})
 }
 
 func TestBatcherWaits(t *testing.T) {
@@ -218,30 +219,53 @@ func TestBatcherWaits(t *testing.T) {
 	checkRows(t, "first", <-first, 2, 4)
 }
 
+// TestBatcherClosed closes the session while callers gather: behind a run that is under way, and within
+// MaxDelay. Their runs end before Close returns.
 func TestBatcherClosed(t *testing.T) {
-	g, s := gated(t, nacre.Options{})
-	b := batcherOf(t, s, nacre.BatcherOptions{})
-	first := begin(t.Context(), t, b, 1, 2)
-	eventually(t, "the first runs", func() bool { return g.running.Load() == 1 })
-	second, third := begin(t.Context(), t, b, 3, 4), begin(t.Context(), t, b, 5, 6)
-	time.Sleep(10 * time.Millisecond)
-	var wait sync.WaitGroup
-	wait.Go(func() { s.Close() })
-	eventually(t, "the session is closed", func() bool {
-		_, err := b.Run(t.Context(), nil)
-		return errors.Is(err, nacre.ErrClosed)
-	})
-	time.Sleep(10 * time.Millisecond)
-	close(g.open)
-	checkRows(t, "first", <-first, 2, 4)
-	wait.Wait()
-	for _, a := range []answer{<-second, <-third} {
-		if !errors.Is(a.err, nacre.ErrClosed) {
-			t.Errorf("a caller that gathers: %v", a.err)
+	for _, o := range []nacre.BatcherOptions{{MaxRows: 3}, {MaxDelay: time.Hour}} {
+		g, s := gated(t, nacre.Options{})
+		b := batcherOf(t, s, o)
+		var first chan answer
+		if o.MaxDelay == 0 {
+			first = begin(t.Context(), t, b, 1, 2)
+			eventually(t, "the first runs", func() bool { return g.running.Load() == 1 })
 		}
-	}
-	if _, err := nacre.NewBatcher(t.Context(), s, nacre.BatcherOptions{}); !errors.Is(err, nacre.ErrClosed) {
-		t.Errorf("a batcher after Close: %v", err)
+		var list []chan answer
+		for i := range 7 {
+			list = append(list, begin(t.Context(), t, b, float32(i), 1))
+		}
+		eventually(t, "seven gather", func() bool { return b.Stats().Gathering == 7 })
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		eventually(t, "the session takes no runs", func() bool {
+			_, err := b.Run(t.Context(), nil)
+			return errors.Is(err, nacre.ErrClosed)
+		})
+		eventually(t, "a run is under way", func() bool { return g.running.Load() == 1 })
+		select {
+		case err := <-closed:
+			t.Errorf("%+v: Close returns %v before the runs end", o, err)
+		default:
+		}
+		close(g.open)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if st := b.Stats(); st.Gathering != 0 {
+			t.Errorf("%+v: %d gather after Close", o, st.Gathering)
+		}
+		if first != nil {
+			checkRows(t, "first", <-first, 2, 4)
+		}
+		for i, a := range list {
+			checkRows(t, fmt.Sprintf("%+v: caller %d, who gathers", o, i), <-a, 2*float32(i), 2)
+		}
+		if _, err := nacre.NewBatcher(t.Context(), s, o); !errors.Is(err, nacre.ErrClosed) {
+			t.Errorf("a batcher after Close: %v", err)
+		}
+		if a := <-begin(t.Context(), t, b, 1, 2); !errors.Is(a.err, nacre.ErrClosed) {
+			t.Errorf("a run after Close: %v", a.err)
+		}
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -248,5 +250,32 @@ func TestOperatorMadeOnce(t *testing.T) {
 	}
 	if made != 1 {
 		t.Errorf("the operator of one node was made %d times", made)
+	}
+}
+
+// TestCustomOperatorSaved saves a model that a program builds with an operator of its own, and runs the file.
+func TestCustomOperatorSaved(t *testing.T) {
+	vector := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n")})
+	b := graph.NewBuilder("built")
+	x := b.Input("x", vector)
+	y := b.Node("org.example", "Snake", []string{x}, 1, &graph.Attr{Name: "alpha", Kind: graph.AttrFloat, Float: 2})
+	b.Output(y[0], "y", vector)
+	file := filepath.Join(t.TempDir(), "built.onnx")
+	if err := formats.Save(file, b.Model(&graph.Model{}), formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := nacre.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	s := ready(t, m, nacre.Options{Operators: withSnake(t)})
+	in := []float32{-1, 0.5, 3}
+	out, err := s.Run(t.Context(), map[string]*nacre.Tensor{"x": tensorOf(t, in, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := nacre.Data[float32](out["y"]); err != nil || !slices.Equal(got, snakeOf(in, 1)) {
+		t.Errorf("%v, %v, want %v", got, err, snakeOf(in, 1))
 	}
 }

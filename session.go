@@ -103,6 +103,8 @@ type Session struct {
 	engine  *runtime.Session
 	options Options
 	closed  atomic.Bool
+	ending  chan struct{} // closed by Close
+	joining sync.RWMutex  // held for reading by callers in batchers
 
 	mu         sync.Mutex
 	rows       map[string]*Session // returned by LastRows, by its arguments
@@ -116,15 +118,20 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{model: m, program: p, engine: e, options: o}, nil
+	return &Session{model: m, program: p, engine: e, options: o, ending: make(chan struct{})}, nil
 }
 
-// Close waits for all runs that are under way or wait to begin, and frees the session's
-// memory. Further calls do nothing. Results of runs stay valid. Streams and Bounds of the
+// Close waits for all runs that are under way or wait to begin, also of callers that gather in
+// a Batcher, and frees the session's memory. Further calls do nothing. Results of runs stay valid. Streams and Bounds of the
 // session cannot run any more; their own Close, before or after this one, frees their memory.
 func (s *Session) Close() (err error) {
 	defer s.enter().end(&err)
 	first := !s.closed.Swap(true)
+	if first {
+		close(s.ending)
+	}
+	s.joining.Lock() // waits for callers in batchers
+	defer s.joining.Unlock()
 	s.each((*Session).Close)
 	err = s.engine.Close()
 	if first && s.of == nil {

@@ -41,7 +41,8 @@ func conformanceCommand() *cobra.Command {
 beside light_NAME_output_0.pb), run every model, and compare. A line is printed
 for each failure, then how many passed, failed and were skipped. A model without
 stored results is skipped. Of models that draw random numbers, type and shape are
-compared. A folder without stored results, or a --run that no case matches, is a failure.`,
+compared. A failure of float16 or bfloat16 that a tolerance for these types accepts
+names its flags. A folder without stored results, or a --run that no case matches, is a failure.`,
 		Example: `nacre conformance node simple
 nacre conformance node --run '^test_conv' --device vulkan`,
 		Args: atLeast(1),
@@ -274,7 +275,11 @@ func (p places) check(
 		}
 		*worst = max(*worst, r.Share)
 		if !r.Match() {
-			return fmt.Errorf("output %q: %s", want.name, r.Reason)
+			reason, err := mismatch(ctx, r, got, expected, tol)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("output %q: %s", want.name, reason)
 		}
 	}
 	return nil

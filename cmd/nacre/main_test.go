@@ -106,7 +106,10 @@ func npyTensor(t *testing.T, data []byte) *tensor.Tensor {
 	return plainTensor(x)
 }
 
-// pbBytes returns a TensorProto of float32 elements.
+// pbTypes are numbers of element types in a TensorProto.
+var pbTypes = map[tensor.DType]uint64{tensor.F32: 1, tensor.F16: 10, tensor.BF16: 16}
+
+// pbBytes returns a TensorProto of elements of a type in pbTypes.
 func pbBytes(name string, x *tensor.Tensor) []byte {
 	var b []byte
 	for _, d := range x.Shape() {
@@ -114,7 +117,7 @@ func pbBytes(name string, x *tensor.Tensor) []byte {
 		b = protowire.AppendVarint(b, uint64(d))
 	}
 	b = protowire.AppendTag(b, 2, protowire.VarintType)
-	b = protowire.AppendVarint(b, 1)
+	b = protowire.AppendVarint(b, pbTypes[x.DType()])
 	b = protowire.AppendTag(b, 8, protowire.BytesType)
 	b = protowire.AppendString(b, name)
 	b = protowire.AppendTag(b, 9, protowire.BytesType)

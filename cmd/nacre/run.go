@@ -65,7 +65,8 @@ class 0 is black.
 With --check-finite a NaN or an infinity in an output is a failure, and the first node with one is named.
 
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
-every output is compared with the stored one.
+every output is compared with the stored one. A mismatch of float16 or bfloat16 that a
+tolerance for these types accepts names its flags.
 
 A decoder takes --tokens 1,2,3, or --prompt TEXT with --tokenizer FILE, in place of
 files. Such a run, and that of a checkpoint
@@ -318,7 +319,11 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			}
 			verdict := "ok"
 			if !r.Match() {
-				verdict, failed = "MISMATCH: "+r.Reason, failed+1
+				reason, err := mismatch(ctx, r, plain(out[want.name]), plain(want.value), f.tol)
+				if err != nil {
+					return err
+				}
+				verdict, failed = "MISMATCH: "+reason, failed+1
 			}
 			printable.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n",
 				set, want.name, kindAndCount(want.value), r.MaxAbs, r.MaxRel, verdict)

@@ -23,9 +23,11 @@ func main() {
 	sizes := map[string]int{}
 	for _, in := range session.Inputs() {
 		fmt.Println("input ", in)
-		for _, d := range in.Shape {
+		for i, d := range in.Shape {
 			if d.Symbol != "" {
 				sizes[d.Symbol] = 1 // models of sound may need more
+			} else if d.Open() {
+				sizes[fmt.Sprintf("%s[%d]", in.Name, i)] = 1
 			}
 		}
 	}
@@ -35,7 +37,10 @@ func main() {
 	outputs, err := session.Run(context.Background(), inputs)
 	check(err)
 	for name, t := range outputs {
-		fmt.Println("output", name, t, "begins with", t.Text(0))
+		fmt.Println("output", name, t)
+		if t.Len() > 0 {
+			fmt.Println("begins with", t.Text(0))
+		}
 	}
 }
 

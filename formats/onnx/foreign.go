@@ -11,14 +11,14 @@ import (
 )
 
 // refuseForeign refuses operators and element types that ONNX does not have, in the network of
-// another format.
+// another format. A model of no format may have operators of its own domains, as an ONNX file may.
 func refuseForeign(m *graph.Model, refused *container.Refusals) {
 	if m.Format == Name {
 		return
 	}
 	operators, types := map[string]bool{}, map[string]bool{}
 	foreign(m.Graph, operators, types)
-	if len(operators) > 0 {
+	if m.Format != "" && len(operators) > 0 {
 		refused.Add("ONNX has no operators with the meaning of these in the network: %s", listed(operators))
 	}
 	if len(types) > 0 {

@@ -26,6 +26,11 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	m.Format = ""
+	if _, err := Target(m, container.Options{}); err == nil || strings.Contains(err.Error(), "other") ||
+		!strings.Contains(err.Error(), "int1") {
+		t.Errorf("a network of no format: %v, want only int1 refused", err)
+	}
 	m.Format = Name
 	if _, err := Target(m, container.Options{}); err != nil {
 		t.Errorf("a network of an ONNX file: %v", err)

@@ -111,8 +111,9 @@ func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error)
 }
 
 // ApplyChatContext returns the text of a chat as the model's template writes it. Its special tokens
-// are part of the text: encode it without adding others. If the template takes more memory or more
-// steps than the limits allow, the error is ErrLimit.
+// are part of the text: encode it without adding others. Without a chat template, which HasChat
+// reports, it is an error. If the template takes more memory or more steps than the limits allow,
+// the error is ErrLimit.
 func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o ChatOptions) (text string, err error) {
 	defer guard.At("").End(&err)
 	return t.applyChat(ctx, messages, o, nil)

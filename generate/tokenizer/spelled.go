@@ -12,8 +12,9 @@ import (
 )
 
 // EncodeChat returns the ids of a chat as the model's template writes it. Special tokens are those of
-// the template: one that a message spells is text like any other, as for EncodePlainContext. The
-// error is as for ApplyChatContext and EncodeContext.
+// the template: one that a message spells is text like any other, as for EncodePlainContext.
+// Without a chat template, which HasChat reports, it is an error. Other errors are as for
+// ApplyChatContext and EncodeContext.
 func (t *Tokenizer) EncodeChat(ctx context.Context, messages []Message, o ChatOptions) (ids []int32, err error) {
 	defer guard.At("").End(&err)
 	if t.HasChat() && !t.made() {

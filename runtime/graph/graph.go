@@ -13,7 +13,7 @@ import (
 
 // Model is the contents of a model file: a graph, functions and metadata.
 type Model struct {
-	Format      string // of the file, such as onnx
+	Format      string // of the file, such as onnx; empty for a model that a program makes
 	File        string
 	Producer    string
 	ProducerVer string
