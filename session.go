@@ -122,8 +122,9 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 }
 
 // Close waits for all runs that are under way or wait to begin, also of callers that gather in
-// a Batcher, and frees the session's memory. Further calls do nothing. Results of runs stay valid. Streams and Bounds of the
-// session cannot run any more; their own Close, before or after this one, frees their memory.
+// a Batcher, and frees the session's memory. Further calls do nothing. Results of runs stay
+// valid. Streams and Bounds of the session cannot run any more; their own Close, before or
+// after this one, frees their memory.
 func (s *Session) Close() (err error) {
 	defer s.enter().end(&err)
 	first := !s.closed.Swap(true)

@@ -1,7 +1,7 @@
 // Drivers of i8_gemm: blocking, batches, threads.
 //
 // The caller says how a product is computed. Lines, for few rows, read b unpacked. For tiles, a is
-// packed whole, beforehand; the thread that needs a block of b packs it, in a size that stays in
+// packed whole, beforehand, or read where it lies if its rows are as they would be packed; the thread that needs a block of b packs it, in a size that stays in
 // the second-level cache. Sums are never cut along k: a tile is finished when it is computed.
 #include "quant/i8_sum.h"
 #include "quant/numbers.h"

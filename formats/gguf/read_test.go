@@ -80,6 +80,7 @@ func TestRefused(t *testing.T) {
 		{"I2_S, code 3", little().tensor("w", 36, 0, 128).file(append([]byte{1, 0x30}, make([]byte, 62)...)...), "code 3"},
 		{"I2_S, factor", little().tensor("w", 36, 0, 128).file(append(make([]byte, 32), append([]byte{0, 0, 0xc0, 0x7f}, make([]byte, 28)...)...)...), "factor NaN"},
 		{"I2_S, two factors", little().tensor("v.weight", 36, 0, 128).tensor("v.scale", 0, 64, 1).file(make([]byte, 68)...), "is another"},
+		{"I2_S, factors of one name", little().tensor("v.weight", 36, 0, 128).tensor("v", 36, 64, 128).file(make([]byte, 128)...), "is another"},
 		{"big-endian I2_S", big().tensor("w", 36, 0, 128).file(make([]byte, 64)...), "not settled"},
 		{"big-endian words that are not settled", big().tensor("w", 16, 0, 256).file(make([]byte, 66)...), "not settled"},
 		{"part of 70000", little().pair(splitCountKey, 4, b.u32(nil, 70000)).file(), "no number from 0 to 65535"},
@@ -332,5 +333,19 @@ func BenchmarkTokens(b *testing.B) {
 		if _, err := Read(nil, "x", out.Bytes()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestSmallTernary reads a tensor of I2_S that has room for IQ4_NL by its alignment alone.
+func TestSmallTernary(t *testing.T) {
+	b := little()
+	file := b.pair(alignmentKey, 4, b.u32(nil, 512)).tensor("w.weight", 36, 0, 128).tensor("v", 0, 512, 1).file()
+	data := make([]byte, (512-len(file)%512)%512+512+4)
+	m, err := Read(nil, "x", append(file, data...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := m.Graph.Initializers; len(list) != 3 || list[0].Tensor.DType() != tensor.I2 || list[1].Name != "w.scale" {
+		t.Errorf("the tensors are %v", list)
 	}
 }

@@ -17,7 +17,7 @@ const tailI2S = 32
 const bytesNL = 18
 
 // factors refuses tensors of I2_S with a second factor in a tensor of its own, and others that have
-// room for interleaved rows of IQ4_NL.
+// room for interleaved rows of IQ4_NL. Small tensors may have that room by their alignment.
 func (s *scanner) factors() {
 	given := map[string]bool{}
 	for i := range s.tensors {
@@ -30,11 +30,13 @@ func (s *scanner) factors() {
 		if given[e.factorName()] {
 			s.Add(e.at, graph.ErrFormat, "tensor %.80q of I2_S has a factor, and tensor %.80q is another", e.name, e.factorName())
 		}
+		given[e.factorName()] = true
 		end := uint64(len(s.data)) - s.begin
 		if i+1 < len(s.inOrder) {
 			end = s.inOrder[i+1].offset
 		}
-		if n := uint64(e.shape.Len()) / 32 * bytesNL; n > 0 && e.offset < end && end-e.offset >= n && n >= e.bytes {
+		n := roundUp(uint64(e.shape.Len())/32*bytesNL, s.alignment)
+		if n > roundUp(e.bytes, s.alignment) && e.offset < end && end-e.offset >= n {
 			s.Add(e.at, graph.ErrUnsupported, "tensor %.80q has the type of %s", e.name, stranger(e.kind.number))
 		}
 	}
