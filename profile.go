@@ -16,7 +16,7 @@ type Profile struct{ p *runtime.Profile }
 type StepTime struct {
 	Node   string // the name of the node, or its first output
 	Op     string // its operator with domain and version, such as Conv-17
-	How    string // device, binder and kernels, as the plan has them
+	How    string // device, binder and the kernels that ran
 	Inputs string // types and shapes
 	// Within is the path to the graph of the step, such as the body of a Loop: NODE.ATTRIBUTE
 	// of each node around it, outermost first, with " > " between them. It is empty for
@@ -83,7 +83,7 @@ type Plan struct{ p *runtime.Plan }
 type Step struct {
 	Node    string // the name of the node, or its first output
 	Op      string // its operator with domain and version, such as Conv-17
-	How     string // device, binder and kernels, as WriteText and StepTime have them
+	How     string // device, binder and kernels, as WriteText has them
 	Inputs  []Info // without those that are left out
 	Outputs []Info
 	// Work is the number of multiplications and additions of a convolution, a product or a recurrent

@@ -221,7 +221,7 @@ func (v *versions) turn(t *turning) error {
 		groups: v.acc.dev.flatGroups((n + groupSize - 1) / groupSize),
 	}, w, t.operands())
 	for _, i := range list[:len(list)-1] {
-		v.commands[i].isGone = true
+		v.commands[i].drop(list[len(list)-1])
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (v *versions) normalise(i int, products []int) error {
 		}
 		v.replace(j, kernels[n], v.commands[j].push, append(operands, site{i, 1}, site{i, 3}, sum))
 	}
-	v.commands[i].isGone = true
+	v.commands[i].drop(products...)
 	return nil
 }
 

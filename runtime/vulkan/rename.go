@@ -179,7 +179,7 @@ func (v *versions) share() {
 			first[key] = i
 			continue
 		}
-		c.isGone = true
+		c.drop(at)
 		for k := range c.planned {
 			if x := v.of[i][k]; x != nil && c.writes(k) {
 				x.same = v.of[at][k].root()

@@ -49,6 +49,7 @@ type command struct {
 	planned  []vk.Operand // the operands where the plan has them
 	operands []vk.Operand // where the commands find them
 	isGone   bool         // there is nothing to do
+	by       []int        // the commands that do the work of one that is gone
 }
 
 // writes reports whether the command writes operand k.

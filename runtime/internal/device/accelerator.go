@@ -59,10 +59,19 @@ type AcceleratorSegment interface {
 	Segment
 	// Attach sets the memory of a base.
 	Attach(base int, m Memory)
+	// Ran returns, for each command given to Record, what runs for it. Commands may be joined when they
+	// are recorded, and Resize records again.
+	Ran() []Ran
 	// Began returns when the first command of the last timed run began, by the host's clock.
 	Began() time.Time
 	// Draw draws the random numbers of the next run, by op.Random.
 	Draw(ctx context.Context)
+}
+
+// Ran is what a segment runs for a command.
+type Ran struct {
+	Kernels []Kernel // in order
+	By      []int    // other given commands, whose kernels do some of the work
 }
 
 // Offloaded is row-major order in the memory of an accelerator.

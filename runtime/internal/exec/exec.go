@@ -317,7 +317,7 @@ func (r *run) commands(f *frame, i int) (int, error) {
 	begin := r.prof.now()
 	if s == nil {
 		if r.prof != nil {
-			r.prof.segment(f, seg, nil, begin)
+			r.prof.segment(f, seg, nil, nil, begin)
 		}
 		return 0, nil
 	}
@@ -332,10 +332,12 @@ func (r *run) commands(f *frame, i int) (int, error) {
 		return seg.Owner[min(done, len(seg.Owner)-1)], err
 	}
 	if r.prof != nil {
+		var ran []device.Ran
 		if a, ok := s.(device.AcceleratorSegment); ok {
 			begin = r.prof.wait(seg, begin, a.Began())
+			ran = a.Ran()
 		}
-		r.prof.segment(f, seg, s.Times(), begin)
+		r.prof.segment(f, seg, s.Times(), ran, begin)
 	}
 	for at := seg.First; at < seg.End; at++ {
 		f.bury(at)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/internal/printable"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
 )
 
@@ -29,8 +30,10 @@ type Profile struct {
 // StepTime is the name, place and time of one step in a run.
 type StepTime struct {
 	Node, Op string
-	How      string // device and kernel, as printed by the plan
-	Inputs   string
+	// How is the device and the kernels, as the plan prints them. For a step of an accelerator it has
+	// the kernels that ran, and the steps with dispatches that did the work of this one.
+	How    string
+	Inputs string
 	// Within is the path of bodies in which the step ran, each as NODE.ATTRIBUTE, outermost first
 	// with " > " between them. It is empty for a step of the model's own graph.
 	Within string
@@ -66,7 +69,7 @@ func (p *Profile) start(t time.Time) time.Duration {
 // host runs a step in Go and adds it, before the steps of its bodies.
 func (p *Profile) host(f *frame, at int, run func() error) error {
 	begin, outer, i := time.Now(), p.inner, len(p.Steps)
-	p.step(f, at, p.start(begin), 0)
+	p.step(f, at, f.plan.How(at), p.start(begin), 0)
 	p.inner = 0
 	err := run()
 	s := &p.Steps[i]
@@ -88,8 +91,9 @@ func (p *Profile) wait(seg *plan.Segment, begin, began time.Time) time.Time {
 
 // segment adds the steps of a segment that began at time begin. A step lasts from the start of its
 // first command to the end of its last. A step without commands takes no time. Times is nil if no
-// step has commands.
-func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time.Time) {
+// step has commands. Ran has what ran for each command of an accelerator; it is nil for the session's
+// device.
+func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, ran []device.Ran, begin time.Time) {
 	start, i := p.start(begin), 0
 	for at := seg.First; at < seg.End; at++ {
 		first := i
@@ -97,19 +101,23 @@ func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time
 			i++
 		}
 		if times == nil {
-			p.step(f, at, start, 0)
+			p.step(f, at, f.plan.How(at), start, 0)
 			continue
 		}
+		how := f.plan.How(at)
+		if ran != nil {
+			how = f.plan.HowRan(seg, at, ran[first:i])
+		}
 		d := time.Duration(times[i] - times[first])
-		p.step(f, at, start+time.Duration(times[first]-times[0]), d)
+		p.step(f, at, how, start+time.Duration(times[first]-times[0]), d)
 		p.inner += d
 	}
 }
 
-func (p *Profile) step(f *frame, at int, start, d time.Duration) {
+func (p *Profile) step(f *frame, at int, how string, start, d time.Duration) {
 	s := &f.plan.Steps[at]
 	p.Steps = append(p.Steps, StepTime{
-		Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Within: f.run.within, Start: start,
+		Node: s.Label(), Op: s.OpName(), How: how, Inputs: f.describe(s), Within: f.run.within, Start: start,
 		Time: d, Own: d, Offloaded: s.Offloaded(),
 	})
 }

@@ -18,10 +18,14 @@ func (pl *Plan) String() string {
 
 // WriteText writes every step with its operator, device and kernels, followed by a line per operand
 // with name, type, bytes and place. Graphs of nodes follow their node, indented. Then come the
-// nodes that are planned during the run, and the memory of a run.
+// nodes that are planned during the run, and the memory of a run. An accelerator may join the
+// commands of several steps when it records them: a profile has the kernels that ran.
 func (l *Listing) WriteText(w io.Writer) error {
 	t := &listingText{}
 	t.listing(l, "")
+	if l.Memory.Device > 0 {
+		t.WriteString("the device may join commands of several steps; a profile has the kernels that run\n")
+	}
 	t.memory(&l.Memory)
 	_, err := io.WriteString(w, t.String())
 	return err

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -259,6 +260,30 @@ func (pl *Plan) How(i int) string {
 		return "host"
 	}
 	return pl.deviceOf(s) + " " + s.Step.String()
+}
+
+// HowRan is How for step i of a segment, by what an accelerator ran for the step's commands. Kernels of
+// other steps that did some of the work follow as "with" and the labels of these steps.
+func (pl *Plan) HowRan(seg *Segment, i int, ran []device.Ran) string {
+	s := &pl.Steps[i]
+	var own device.Step
+	var others []string
+	for _, r := range ran {
+		for _, k := range r.Kernels {
+			own.Commands = append(own.Commands, device.Command{Kernel: k})
+		}
+		for _, by := range r.By {
+			if at := seg.Owner[by]; at != i && !slices.Contains(others, pl.Steps[at].Label()) {
+				others = append(others, pl.Steps[at].Label())
+			}
+		}
+	}
+	own.Binder = s.Binder
+	how := pl.deviceOf(s) + " " + own.String()
+	if len(others) > 0 {
+		how += " with " + strings.Join(others, ", ")
+	}
+	return how
 }
 
 // Work returns the multiplications and additions of step i; 0 if its row does not count them or an
