@@ -70,7 +70,8 @@ func misnamed(f *binio.File, promised Format, err error) error {
 	if errors.As(err, &inner) {
 		e = *inner
 	}
-	e.Err = fmt.Errorf("content is of no format that is known%s (%s); read as %s by its extension: %w", resembles(f.Data), beginnings(), promised.Name, e.Err)
+	e.Err = fmt.Errorf("content is of no format that is known%s; read as %s by its extension: %w", resembles(f.Data),
+		promised.Name, e.Err)
 	return &e
 }
 

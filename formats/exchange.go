@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/exchange"
-	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -19,7 +18,7 @@ import (
 func ToFolder(m *graph.Model, o Options) (*graph.Model, error) { return ToFolderWithin(nil, m, o) }
 
 // ToFolderWithin is ToFolder with a budget for memory.
-func ToFolderWithin(b *budget.Budget, m *graph.Model, o Options) (_ *graph.Model, err error) {
+func ToFolderWithin(b *Budget, m *graph.Model, o Options) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	return exchange.ToFolder(m, o.DType, Lowering{Budget: b})
 }
@@ -33,7 +32,7 @@ func ToFolderWithin(b *budget.Budget, m *graph.Model, o Options) (_ *graph.Model
 func ToGGUF(m *graph.Model) (*graph.Model, error) { return ToGGUFWithin(nil, m) }
 
 // ToGGUFWithin is ToGGUF with a budget for memory.
-func ToGGUFWithin(b *budget.Budget, m *graph.Model) (_ *graph.Model, err error) {
+func ToGGUFWithin(b *Budget, m *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	return exchange.ToGGUF(m, Lowering{Budget: b})
 }

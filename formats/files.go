@@ -20,7 +20,7 @@ import (
 func LoadFS(fsys fs.FS, name string) (*graph.Model, error) { return LoadFSWithin(nil, fsys, name) }
 
 // LoadFSWithin is LoadFS with a budget for memory. It fails if the budget's context ends.
-func LoadFSWithin(b *budget.Budget, fsys fs.FS, name string) (m *graph.Model, err error) {
+func LoadFSWithin(b *Budget, fsys fs.FS, name string) (m *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	if err := b.Err(); err != nil {
 		return nil, opening(name, err)
@@ -100,7 +100,7 @@ func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 }
 
 // DecodeFilesWithin is DecodeFiles with a budget for memory. It fails if the budget's context ends.
-func DecodeFilesWithin(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
+func DecodeFilesWithin(b *Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	if err := b.Err(); err != nil {
 		return nil, opening(name, err)
@@ -123,7 +123,7 @@ func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (*graph.M
 
 // LoadReaderAtWithin is LoadReaderAt with a budget for memory. It fails if the budget's context
 // ends.
-func LoadReaderAtWithin(b *budget.Budget, name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
+func LoadReaderAtWithin(b *Budget, name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	data, err := binio.ReadAll(pieces.Reader(b, io.NewSectionReader(r, 0, size)), size)
 	if err != nil {

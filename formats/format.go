@@ -121,7 +121,7 @@ func ReplaceWeights(m *graph.Model, path string) error { return ReplaceWeightsWi
 
 // ReplaceWeightsWithin is ReplaceWeights with a budget for memory. If the budget's context ends, it
 // fails and leaves the model as it was.
-func ReplaceWeightsWithin(b *budget.Budget, m *graph.Model, path string) (err error) {
+func ReplaceWeightsWithin(b *Budget, m *graph.Model, path string) (err error) {
 	defer guard.At(path).End(&err)
 	return hnw.Replace(b, m, path)
 }
@@ -172,7 +172,7 @@ func Load(path string) (*graph.Model, error) { return LoadWithin(nil, path) }
 
 // LoadWithin is Load with a budget for memory. If the budget's context ends, LoadWithin fails and
 // keeps nothing of the file.
-func LoadWithin(b *budget.Budget, path string) (m *graph.Model, err error) {
+func LoadWithin(b *Budget, path string) (m *graph.Model, err error) {
 	defer guard.At(path).End(&err)
 	if err := b.Err(); err != nil {
 		return nil, opening(path, err)
@@ -325,7 +325,7 @@ func Verify(path string) []error { return VerifyWithin(nil, path) }
 
 // VerifyWithin is Verify with a budget for memory. If the budget's context ends, the context's
 // error is one of the problems.
-func VerifyWithin(b *budget.Budget, path string) (problems []error) {
+func VerifyWithin(b *Budget, path string) (problems []error) {
 	defer guard.At(path).EndAll(&problems)
 	if err := b.Err(); err != nil {
 		return []error{opening(path, err)}

@@ -60,8 +60,8 @@ func TestLoadRefused(t *testing.T) {
 		{"page", write("p.bin", "<!DOCTYPE html>"), graph.ErrUnsupported, "a page of the web"},
 		{"archive", write("p.pt", "PK\x03\x04"), graph.ErrUnsupported, "torch.onnx.export"},
 		{"other framework", write("p.tflite", "\x1c\x00\x00\x00TFL3"), graph.ErrUnsupported, "TensorFlow Lite"},
-		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
-		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx by its extension: ModelProto"},
+		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat,
+			"no format that is known; read as onnx by its extension: ModelProto"},
 		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "d.onnx: load: the file is empty"},
 	}
 	for _, c := range cases {

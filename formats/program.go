@@ -6,7 +6,6 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/openinfer"
-	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -24,7 +23,7 @@ func LoadProgram(program, weights string) (*graph.Model, error) {
 }
 
 // LoadProgramWithin is LoadProgram with a budget for memory. It fails if the budget's context ends.
-func LoadProgramWithin(b *budget.Budget, program, weights string) (_ *graph.Model, err error) {
+func LoadProgramWithin(b *Budget, program, weights string) (_ *graph.Model, err error) {
 	defer guard.At(program).End(&err)
 	p, err := LoadWithin(b, program)
 	if err != nil {

@@ -17,9 +17,9 @@ var strangers = []struct {
 	{0, "<!DOCTYPE", "it is a page of the web, perhaps of a download that failed"},
 	{0, "<!doctype", "it is a page of the web, perhaps of a download that failed"},
 	{0, "<html", "it is a page of the web, perhaps of a download that failed"},
-	{0, "PK\x03\x04", "it is a zip archive, as files of PyTorch are; torch.onnx.export converts those"},
+	{0, "PK\x03\x04", "it is a zip archive, as files of PyTorch are; torch.onnx.export converts them"},
 	{0, "\x1f\x8b", "it is compressed by gzip; gunzip unpacks it"},
-	{0, "\x89HDF\r\n", "it is an HDF5 file, as files of Keras are; tf2onnx converts those"},
+	{0, "\x89HDF\r\n", "it is an HDF5 file, as files of Keras are; tf2onnx converts them"},
 	{4, "TFL3", "it is a file of TensorFlow Lite; tf2onnx converts it"},
 	{4, "ORTM", "it is a model in the ORT format, which ONNX Runtime alone reads; take the .onnx file that it was made of, " +
 		"or have a session of onnxruntime write it again, with SessionOptions.optimized_model_filepath and the config " +
