@@ -24,8 +24,9 @@ type Recorder struct {
 	room     recorderRoom
 	stamps   int // timestamps that may be recorded
 	stamped  int
-	err      error   // error of the calls that return none
-	empty    *Buffer // replaces operands that are left out
+	err      error     // error of the calls that return none
+	empty    []*Buffer // replace operands that are left out
+	left     int       // of these
 }
 
 // recorderRoom is the dispatches, operands and timestamps that a recorder's pools have room for.
@@ -145,9 +146,6 @@ func (r *Recorder) begin(room recorderRoom) error {
 	return nil
 }
 
-// emptyBytes is the size of the buffer that replaces operands left out.
-const emptyBytes = 256
-
 // Dispatch records a dispatch of groups workgroups of a pipeline. An operand that is left out is
 // replaced by memory that shaders must not touch.
 func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, groups [3]int) error {
@@ -160,13 +158,10 @@ func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, grou
 	list := make([]helper.Operand, len(operands))
 	for i, o := range operands {
 		if o.Buffer == nil {
-			if r.empty == nil {
-				var err error
-				if r.empty, err = r.device.NewBuffer(emptyBytes, Local); err != nil {
-					return err
-				}
+			var err error
+			if o, err = r.leaveOut(); err != nil {
+				return err
 			}
-			o = Operand{r.empty, 0, emptyBytes}
 		}
 		if err := r.device.checkOperand(o); err != nil {
 			return fmt.Errorf("operand %d: %w", i, err)
@@ -187,6 +182,28 @@ func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, grou
 	}
 	vk.CmdDispatch(r.commands, uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
 	return nil
+}
+
+// emptyBytes is the memory that replaces an operand left out, and a multiple of all alignments.
+const emptyBytes = 256
+
+// leaveOut returns the memory that replaces an operand left out. The validation layer takes it for
+// memory that the dispatch reads or writes, so under it each operand has memory of its own.
+func (r *Recorder) leaveOut() (Operand, error) {
+	slots := 1
+	if r.device.instance.log != nil {
+		slots = 256
+	}
+	if r.left%slots == 0 && (slots > 1 || r.empty == nil) {
+		b, err := r.device.NewBuffer(slots*emptyBytes, Local)
+		if err != nil {
+			return Operand{}, err
+		}
+		r.empty = append(r.empty, b)
+	}
+	at := r.left % slots * emptyBytes
+	r.left++
+	return Operand{r.empty[len(r.empty)-1], at, emptyBytes}, nil
 }
 
 // checkDispatch returns an error if a dispatch does not fit its pipeline or the device.
@@ -352,8 +369,8 @@ func (r *Recorder) destroy() {
 	if r.pool != nil {
 		vk.DestroyCommandPool(d, r.pool, nil)
 	}
-	if r.empty != nil {
-		r.empty.Free()
+	for _, b := range r.empty {
+		b.Free()
 	}
 	r.device.instance.check()
 }

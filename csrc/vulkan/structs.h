@@ -46,6 +46,15 @@ typedef struct {
 } vk_messenger_info;
 
 typedef struct {
+    uint32_t type;
+    const void *next;
+    uint32_t enabled_count;
+    const uint32_t *enabled;
+    uint32_t disabled_count;
+    const uint32_t *disabled;
+} vk_validation_features;
+
+typedef struct {
     char name[256];
     uint32_t version;
 } vk_extension;

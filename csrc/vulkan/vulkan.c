@@ -29,6 +29,7 @@ enum {
     SUBGROUP = 1000094000,
     FLOAT16_INT8 = 1000082000,
     MESSENGER = 1000128004,
+    VALIDATION_FEATURES = 1000247000,
     STORAGE8 = 1000177000,
     IMPORT_HOST = 1000178002,
     MAINTENANCE3 = 1000168000,
@@ -63,6 +64,7 @@ enum {
     SUBGROUP_SCOPE = 3,
     CAPTURE_STATISTICS = 0x40,
     WHOLE_NUMBER = 2, // the format of a statistic
+    SYNCHRONIZATION_VALIDATION = 4,
 
     // Indices of flags in the features of Vulkan 1.0.
     FLOAT64_FLAG = 39,
@@ -143,17 +145,22 @@ int32_t nacre_vk_instance(void *load, nacre_vk_log *log, uint64_t *instance) {
     int32_t (*create)(const vk_instance_info *, const void *, void **) =
         (int32_t (*)(const vk_instance_info *, const void *, void **))((vk_load)load)(NULL, "vkCreateInstance");
     if (!create) return NO_EXTENSION;
-    static const char *const layer = "VK_LAYER_KHRONOS_validation", *const extension = "VK_EXT_debug_utils";
+    static const char *const layer = "VK_LAYER_KHRONOS_validation";
+    static const char *const named[] = {"VK_EXT_debug_utils", "VK_EXT_validation_features"};
+    static const uint32_t enabled[] = {SYNCHRONIZATION_VALIDATION};
     const vk_application application = {.type = APPLICATION, .application = "nacre", .engine = "nacre",
                                         .api_version = API_1_1};
     const vk_messenger_info messenger = {.type = MESSENGER, .severity = 0x1100, .types = 7, .function = note,
                                          .user = log};
+    const vk_validation_features validation = {.type = VALIDATION_FEATURES, .next = &messenger, .enabled_count = 1,
+                                               .enabled = enabled};
     vk_instance_info info = {.type = INSTANCE, .application = &application};
     if (log) {
-        info.next = &messenger;
-        info.layer_count = info.extension_count = 1;
+        info.next = &validation;
+        info.layer_count = 1;
         info.layers = &layer;
-        info.extensions = &extension;
+        info.extension_count = 2;
+        info.extensions = named;
     }
     void *made = NULL;
     int32_t status = create(&info, NULL, &made);

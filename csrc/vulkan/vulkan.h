@@ -42,7 +42,8 @@ void *nacre_vk_load(const char **why);
 typedef struct nacre_vk_log nacre_vk_log;
 
 // nacre_vk_instance makes an instance for Vulkan 1.1 and returns a VkResult. With a log, it enables
-// the validation layer and appends its messages to the log until nacre_vk_deaf.
+// the validation layer, with the validation of barriers, and appends its messages to the log until
+// nacre_vk_deaf.
 int32_t nacre_vk_instance(void *load, nacre_vk_log *log, uint64_t *instance);
 void nacre_vk_deaf(void *load, nacre_vk_log *log, uint64_t instance);
 

@@ -62,6 +62,7 @@ type Device struct {
 	features shaders.Feature
 	matrices map[string]vk.Matrix // by element type of the operands
 	pool     *pool
+	wide     bool         // operands of dispatches end where their buffer does; tests set it
 	records  atomic.Int64 // recordings of segments
 	commands atomic.Int64 // of the last recording
 	barriers atomic.Int64 // between these

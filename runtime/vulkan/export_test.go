@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,21 @@ func (d *Device) Recordings() int { return int(d.records.Load()) }
 // Recorded returns the commands of the last recording, and the barriers between them.
 func (d *Device) Recorded() (commands, barriers int) {
 	return int(d.commands.Load()), int(d.barriers.Load())
+}
+
+// Widen makes shaders reach beyond their operands, where all bits are set.
+func (d *Device) Widen() {
+	const blockBytes = 1 << 20
+	d.wide, d.pool.size = true, blockBytes
+	d.pool.fresh = func(b *vk.Buffer) error {
+		staging, err := d.dev.NewBuffer(b.Bytes(), vk.Staging)
+		if err != nil {
+			return err
+		}
+		defer staging.Free()
+		copy(staging.Host(), bytes.Repeat([]byte{0xff}, b.Bytes()))
+		return once(d.dev, func(r *vk.Recorder) { r.Copy(b, 0, staging, 0, b.Bytes()) })
+	}
 }
 
 // Pipelines returns the number of pipelines.

@@ -25,7 +25,8 @@ type pool struct {
 
 	mu      sync.Mutex
 	blocks  []*block
-	staging *vk.Buffer // for copies, while none is in progress; nil if there is none
+	fresh   func(b *vk.Buffer) error // is called for a new block; nil but in tests
+	staging *vk.Buffer               // for copies, while none is in progress; nil if there is none
 }
 
 // block is a buffer with pieces in use.
@@ -73,6 +74,12 @@ func (p *pool) alloc(n int) (*Memory, error) {
 	buffer, err := p.dev.NewBuffer(size, vk.Local)
 	if err != nil {
 		return nil, failure(fmt.Errorf("%d bytes of device memory: %w", size, err))
+	}
+	if p.fresh != nil {
+		if err := p.fresh(buffer); err != nil {
+			buffer.Free()
+			return nil, err
+		}
 	}
 	b := &block{buffer: buffer, bytes: size, gaps: []gap{{0, size}}}
 	p.blocks = append(p.blocks, b)

@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"math"
+	"slices"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 )
@@ -115,7 +116,23 @@ func (s *segment) command(r *vk.Recorder, c *command) error {
 	if err != nil {
 		return err
 	}
-	return r.Dispatch(p, c.operands, c.push, c.kernel.groups)
+	return r.Dispatch(p, s.acc.dev.reached(c.operands), c.push, c.kernel.groups)
+}
+
+// reached returns the operands as dispatches bind them. Many devices check no bounds: a shader that
+// leaves its operand reads and writes what is beside it. Drivers in software do check, so wide
+// devices show tests the same.
+func (d *Device) reached(operands []vk.Operand) []vk.Operand {
+	if !d.wide {
+		return operands
+	}
+	list := slices.Clone(operands)
+	for i := range list {
+		if o := &list[i]; o.Buffer != nil {
+			o.Bytes = min(o.Buffer.Bytes()-o.Offset, d.info.Caps.MaxRange)
+		}
+	}
+	return list
 }
 
 func freeChunks(list []*chunk) {
