@@ -10,13 +10,7 @@ cd "$(dirname "$0")/.."
 model=$1
 shift
 
-version=3.22.1
-libraries=build/llama/$version/package/bins/linux-x64
-if [ ! -d "$libraries" ]; then
-  mkdir -p "build/llama/$version"
-  (cd "build/llama/$version" && npm pack --silent "@node-llama-cpp/linux-x64@$version" >/dev/null && tar xzf ./*.tgz && rm ./*.tgz)
-fi
-
+libraries=$(scripts/llama.sh)
 mkdir -p build/gguf
 go build -o build/gguf/nacre ./cmd/nacre
 models=("$model")

@@ -1,17 +1,25 @@
 // Gpu measures a Vulkan device: its ceilings, kernels and products beside them, networks, and the
 // tokens of a decoder with weights of 4 bits, with the host's time for each. It keeps the device at
-// work before measurements, and says its clock.
+// work before measurements, and says its clock. It prints lines as it measures; what fails has the
+// error in place of a rate, and the exit status is 1.
 //
 //	go run ./bench/gpu                        # the first GPU
 //	go run ./bench/gpu -device H200 -out bench/results
 //	go run ./bench/gpu -device 0 -quick       # small sizes, as for a device in software
+//
+// With -gguf it measures a GGUF model, too, with -llama beside llama.cpp's Vulkan back end: the
+// folder that scripts/llama.sh makes. It needs python3, and no network.
+//
+//	go run ./bench/gpu -gguf model.gguf -llama "$(scripts/llama.sh vulkan)"
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,43 +35,66 @@ type row struct {
 	unit          string
 	of            string
 	goal          float64 // the part of the ceiling to reach; 0 for none
+	err           error   // in place of a rate
 }
 
 func main() {
 	which := flag.String("device", "", "`number` or part of the name; empty for the first GPU")
 	out := flag.String("out", "", "`folder` for the table; none if empty")
-	quick := flag.Bool("quick", false, "small sizes and few runs")
+	var o options
+	flag.BoolVar(&o.quick, "quick", false, "small sizes and few runs")
+	flag.StringVar(&o.gguf, "gguf", "", "GGUF `file` to measure, too")
+	flag.StringVar(&o.llama, "llama", "", "`folder` with the libraries of llama.cpp to measure beside it")
 	flag.Parse()
-	if err := run(*which, *out, *quick); err != nil {
+	if err := run(*which, *out, o); err != nil {
 		fmt.Fprintln(os.Stderr, "gpu:", err)
 		os.Exit(1)
 	}
 }
 
-func run(which, out string, quick bool) error {
-	b, err := open(which, quick)
+// options choose what is measured.
+type options struct {
+	quick       bool
+	gguf, llama string
+}
+
+func run(which, out string, o options) error {
+	if out != "" {
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+	}
+	b, err := open(which, o)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	rows, err := b.measure()
-	if err != nil {
-		return err
-	}
+	rows := b.measure(func(r row) { fmt.Fprintln(os.Stderr, r.line()) })
 	date, commit := time.Now().Format(time.DateOnly), report.Commit()
 	title := fmt.Sprintf("%s, commit %s, %s, driver %s", date, commit, b.device.Info().Name, b.device.Info().Driver)
 	text := table(title, rows)
-	if _, err := os.Stdout.WriteString(text); err != nil || out == "" {
+	if _, err := os.Stdout.WriteString(text); err != nil {
 		return err
 	}
-	return report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text))
+	if out != "" {
+		if err := report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text)); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, r := range rows {
+		if r.err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", r.what, r.err))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // bench is an open device with its ceilings.
 type bench struct {
 	device *vulkan.Device // as sessions open it
 	whole  *vulkan.Device // the same; it computes every node that it can
-	quick  bool
+	options
 	warm   time.Duration // of work before measurements
 	runs   int
 	memory float64 // bytes per second
@@ -71,8 +102,8 @@ type bench struct {
 }
 
 // open opens a device. A device in software gets the quick measurements.
-func open(which string, quick bool) (*bench, error) {
-	b := &bench{quick: quick, warm: time.Second, runs: 20}
+func open(which string, o options) (*bench, error) {
+	b := &bench{options: o, warm: time.Second, runs: 20}
 	var err error
 	if b.device, err = vulkan.Open(which, vulkan.Options{Statistics: true}); err != nil {
 		return nil, err
@@ -81,7 +112,7 @@ func open(which string, quick bool) (*bench, error) {
 		b.device.Close()
 		return nil, err
 	}
-	if quick || b.device.Info().Type == "cpu" {
+	if o.quick || b.device.Info().Type == "cpu" {
 		b.quick, b.warm, b.runs = true, 10*time.Millisecond, 2
 	}
 	return b, nil
@@ -92,20 +123,32 @@ func (b *bench) close() {
 	b.device.Close()
 }
 
-// measure returns the rows of all measurements.
-func (b *bench) measure() ([]row, error) {
-	list, err := b.probe()
-	if err != nil {
-		return nil, err
+// measurement returns some rows.
+type measurement struct {
+	what string
+	rows func() ([]row, error)
+}
+
+// measure returns the rows of all measurements, and calls each for them one after another.
+func (b *bench) measure(each func(r row)) (list []row) {
+	all := []measurement{{"ceilings", b.probe}}
+	all = append(all, b.kernels()...)
+	all = append(all, b.networks()...)
+	all = append(all, measurement{"tokens of 4-bit weights", b.decoder})
+	if b.gguf != "" {
+		all = append(all, measurement{filepath.Base(b.gguf), b.ggufModel})
 	}
-	for _, part := range []func() ([]row, error){b.kernels, b.networks, b.decoder} {
-		rows, err := part()
+	for _, m := range all {
+		rows, err := m.rows()
 		if err != nil {
-			return nil, err
+			rows = append(rows, row{what: m.what, err: err})
+		}
+		for _, r := range rows {
+			each(r)
 		}
 		list = append(list, rows...)
 	}
-	return list, nil
+	return list
 }
 
 // probe returns the ceilings, products beside them, and the clock.
@@ -123,9 +166,9 @@ func (b *bench) probe() ([]row, error) {
 	list := []row{
 		{what: "copy", rate: memory, unit: "GB/s"},
 		{what: "multiply-adds of float32", rate: 2 * p.Multiplies / giga, unit: "GFLOP/s"},
-		{fmt.Sprintf("gemv of float32, %d", p.GEMVSide), p.GEMVBytes / giga, memory, "GB/s", "copy", 0.8},
+		{fmt.Sprintf("gemv of float32, %d", p.GEMVSide), p.GEMVBytes / giga, memory, "GB/s", "copy", 0.8, nil},
 		{fmt.Sprintf("gemm of float32, %d", p.GEMMSide), 2 * p.GEMM / giga, 2 * p.Multiplies / giga, "GFLOP/s",
-			"multiply-adds", 0.67},
+			"multiply-adds", 0.67, nil},
 	}
 	if p.Clock > 0 {
 		list = append([]row{{what: "clock of shaders", rate: p.Clock / mega, unit: "MHz"}}, list...)
@@ -137,7 +180,7 @@ func (b *bench) probe() ([]row, error) {
 		}
 		list = append(list, row{what: "matrices of " + m.Matrix, rate: 2 * m.Multiplies / giga, unit: "GFLOP/s"},
 			row{fmt.Sprintf("gemm by %s, %d", m.Shader, p.GEMMSide), 2 * m.GEMM / giga, 2 * m.Multiplies / giga, "GFLOP/s",
-				"these matrices", goal})
+				"these matrices", goal, nil})
 	}
 	for _, s := range p.Shaders {
 		if s.LocalBytes > 0 {
@@ -147,22 +190,36 @@ func (b *bench) probe() ([]row, error) {
 	return list, nil
 }
 
+// cells returns the columns of a row.
+func (r *row) cells() (rate, unit, share, goal string) {
+	if r.err != nil {
+		return r.err.Error(), "", "", ""
+	}
+	if r.ceiling > 0 {
+		share = fmt.Sprintf("%.0f%% of %s", 100*r.rate/r.ceiling, r.of)
+	}
+	if r.ceiling > 0 && r.goal > 0 {
+		if goal = fmt.Sprintf("%.0f%%", 100*r.goal); r.rate < r.goal*r.ceiling {
+			goal = "below " + goal
+		}
+	}
+	return fmt.Sprintf("%.4g", r.rate), r.unit, share, goal
+}
+
+// line returns the row as one line.
+func (r *row) line() string {
+	rate, unit, share, goal := r.cells()
+	return strings.Join(slices.DeleteFunc([]string{r.what + ":", rate, unit, share, goal}, func(s string) bool { return s == "" }), " ")
+}
+
 // table returns the rows below a title.
 func table(title string, rows []row) string {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "%s\n\nwhat\trate\t\tof the ceiling\tgoal\n", title)
 	for _, r := range rows {
-		share, goal := "", ""
-		if r.ceiling > 0 {
-			share = fmt.Sprintf("%.0f%% of %s", 100*r.rate/r.ceiling, r.of)
-		}
-		if r.ceiling > 0 && r.goal > 0 {
-			if goal = fmt.Sprintf("%.0f%%", 100*r.goal); r.rate < r.goal*r.ceiling {
-				goal = "below " + goal
-			}
-		}
-		fmt.Fprintf(tw, "%s\t%.4g\t%s\t%s\t%s\n", r.what, r.rate, r.unit, share, goal)
+		rate, unit, share, goal := r.cells()
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", r.what, rate, unit, share, goal)
 	}
 	tw.Flush()
 	return b.String()

@@ -48,28 +48,33 @@ var allNetworks = map[bool][]network{
 }
 
 // networks measures whole sessions: runs by the wall clock, the host's part of them, and opening.
-func (b *bench) networks() (list []row, err error) {
+func (b *bench) networks() (list []measurement) {
 	for _, n := range allNetworks[b.quick] {
-		rows, err := b.network(n)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name, err)
-		}
-		list = append(list, rows...)
+		list = append(list, measurement{n.what(), func() ([]row, error) { return b.network(n) }})
 	}
-	return list, nil
+	return list
+}
+
+func (n *network) what() string {
+	what := n.name
+	if n.batch > 0 {
+		what += fmt.Sprintf(", batch %d", n.batch)
+	}
+	if n.half {
+		what += ", float16"
+	}
+	return what
 }
 
 func (b *bench) network(n network) ([]row, error) {
-	built, what := n.build(), n.name
+	built, what := n.build(), n.what()
 	if n.batch > 0 {
 		for _, v := range slices.Concat(built.Graph.Inputs, built.Graph.Outputs) {
 			v.Type.Dims[0] = graph.Known(n.batch)
 		}
-		what += fmt.Sprintf(", batch %d", n.batch)
 	}
 	if n.half {
 		halve(built.Graph)
-		what += ", float16"
 	}
 	begin := time.Now()
 	m, s, err := b.session(built, b.device)

@@ -1,15 +1,18 @@
 """Times GGUF models with llama.cpp, called through its C interface, and with Nacre, in turn.
 
     llama.py --libs FOLDER --nacre COMMAND [--threads N] [--prompt N] [--generate N] [--rounds N] [--about TEXT] [--out FILE] MODEL...
+    llama.py --libs FOLDER --device N [--prompt N] [--generate N] [--rounds N] MODEL
 
 FOLDER has the shared libraries of llama.cpp 0.5.0, whose structures follow. Each line has the best
 rates of a model, in tokens a second, and the ratio of Nacre's to llama.cpp's. FILE gets the same
-lines after the text and the load of the machine.
+lines after the text and the load of the machine. With --device, llama.cpp alone runs on that Vulkan
+device, and its rates of the prompt and of what follows are printed as JSON.
 """
 
 import argparse
 import ctypes as C
 import glob
+import json
 import os
 import re
 import subprocess
@@ -41,7 +44,7 @@ LOG = C.CFUNCTYPE(None, C.c_int, C.c_char_p, C.c_void_p)
 class Llama:
     """A model in llama.cpp."""
 
-    def __init__(self, libraries, path, threads, room):
+    def __init__(self, libraries, path, threads, room, layers=0):
         self.lib, self.log = libraries, LOG(lambda *_: None)
         lib = self.lib
         lib.llama_log_set(self.log, None)
@@ -51,11 +54,11 @@ class Llama:
                 ("llama_init_from_model", C.c_void_p, [C.c_void_p, ContextParams]), ("llama_free", None, [C.c_void_p]),
                 ("llama_decode", C.c_int32, [C.c_void_p, Batch]), ("llama_batch_init", Batch, [C.c_int32] * 3),
                 ("llama_batch_free", None, [Batch]), ("llama_get_memory", C.c_void_p, [C.c_void_p]),
-                ("llama_memory_clear", None, [C.c_void_p, C.c_bool])]:
+                ("llama_memory_clear", None, [C.c_void_p, C.c_bool]), ("llama_synchronize", None, [C.c_void_p])]:
             function = getattr(lib, name)
             function.restype, function.argtypes = result, arguments
         model = lib.llama_model_default_params()
-        model.gpu_layers = 0
+        model.gpu_layers = layers
         self.model = lib.llama_model_load_from_file(path.encode(), model)
         if not self.model:
             raise SystemExit("llama.cpp cannot load " + path)
@@ -71,6 +74,7 @@ class Llama:
             batch.token[i], batch.position[i], batch.sequences[i], batch.output[i] = token, start + i, 1, i == len(tokens) - 1
             batch.sequence[i][0] = 0
         code = self.lib.llama_decode(self.context, batch)
+        self.lib.llama_synchronize(self.context)  # results are read after each token
         self.lib.llama_batch_free(batch)
         if code != 0:
             raise SystemExit("llama_decode returned %d" % code)
@@ -95,10 +99,11 @@ class Llama:
 def load(folder):
     """Returns the library of llama.cpp in a folder, with kernels for this processor."""
     def find(pattern):
-        return [f for f in sorted(glob.glob(os.path.join(folder, pattern))) if "-cpu" not in f and "common" not in f]
+        files = sorted(glob.glob(os.path.join(folder, pattern)))
+        return [f for f in files if not re.search("-cpu|-vulkan|common", os.path.basename(f))]
 
     C.CDLL(find("libggml-base*.so*")[0], mode=C.RTLD_GLOBAL)
-    ggml = C.CDLL([f for f in find("libggml*.so*") if "-base" not in f][0], mode=C.RTLD_GLOBAL)
+    ggml = C.CDLL([f for f in find("libggml*.so*") if "-base" not in os.path.basename(f)][0], mode=C.RTLD_GLOBAL)
     ggml.ggml_backend_load_all_from_path.argtypes = [C.c_char_p]
     ggml.ggml_backend_load_all_from_path(folder.encode())
     return C.CDLL(find("libllama*.so*")[0], mode=C.RTLD_GLOBAL)
@@ -110,16 +115,30 @@ def nacre(command, path, accuracy, threads, tokens, generate):
     return [float(re.search(name + r":.*, ([0-9.e+]+) tokens/s", said).group(1)) for name in ("prompt", "generated")]
 
 
+def on_device(a):
+    """Returns the best rates of the first model on a device of llama.cpp."""
+    everything = 1000  # layers
+    peer = Llama(load(a.libs), a.models[0], a.threads, a.prompt + a.generate + 8, everything)
+    rates = [peer.rates([100 + i for i in range(a.prompt)], a.generate) for _ in range(a.rounds)]
+    peer.close()
+    return [max(r) for r in zip(*rates)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--libs", required=True)
-    parser.add_argument("--nacre", required=True)
+    parser.add_argument("--nacre")
+    parser.add_argument("--device")
     for name, value in [("threads", 1), ("prompt", 512), ("generate", 48), ("rounds", 3)]:
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--about", default="")
     parser.add_argument("--out")
     parser.add_argument("models", nargs="+")
     a = parser.parse_args()
+    if a.device is not None:
+        os.environ["GGML_VK_VISIBLE_DEVICES"] = a.device
+        print(json.dumps(on_device(a)))
+        return
     lines, load_before = [], os.getloadavg()[0]
 
     def say(line):
