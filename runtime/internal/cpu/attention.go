@@ -201,10 +201,7 @@ func (b *binder) attend(a *attentionCommand) error {
 	if err != nil {
 		return err
 	}
-	tanh, err := b.kernel("f32_tanh")
-	if err != nil {
-		return err
-	}
+	tanh := b.kernel("f32_tanh")
 	var w words
 	w.part(gemm, tanh)
 	w.dim(a.q.Batch, a.q.Heads, a.k.Heads, a.q.Rows, a.keys, a.q.Size, a.v.Size)

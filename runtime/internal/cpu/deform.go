@@ -82,10 +82,7 @@ func (b *binder) deform(d *deformed) error {
 	if d.bias.Place == device.None {
 		return nil
 	}
-	add, err := b.function(d.dtype, "add")
-	if err != nil {
-		return err
-	}
+	add := b.function(d.dtype, "add")
 	l, one := storage{bytes: d.dtype.Bytes(1)}, graph.Known(1)
 	dims := graph.Dims{graph.Known(d.Batch), graph.Known(d.Filters), graph.Known(places)}
 	return b.pairs(add, l, l, l, d.y, d.bias, d.y, dims, dims, graph.Dims{graph.Known(d.Filters), one})

@@ -143,10 +143,7 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	if err != nil {
 		return err
 	}
-	apply, err := b.mapped(wide(d), s.epilogue)
-	if err != nil {
-		return err
-	}
+	apply := b.mapped(wide(d), s.epilogue)
 	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, epilogue: s.epilogue, apply: apply}
 	if kernel == "f32_gemv" || kernel == "f64_gemv" {
 		if packs, err := b.packs(g); err != nil || packs {
@@ -223,10 +220,7 @@ func (b *binder) packs(g *gemm) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	k, err := b.kernel(name)
-	if err != nil {
-		return false, err
-	}
+	k := b.kernel(name)
 	list, err := b.numbers(g.forPacking())
 	return err == nil && k.Packed(list, 1) > 0, err
 }
@@ -345,10 +339,7 @@ func (b *binder) widened(i int) (device.Operand, error) {
 // joinOut replaces output 0 by a function of it and x, computed in the output's type.
 func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	d := b.Out[0].DType
-	k, err := b.function(d, name)
-	if err != nil {
-		return err
-	}
+	k := b.function(d, name)
 	l := storage{bytes: d.Bits() / 8}
 	y := b.Out[0].Dims
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
@@ -451,10 +442,7 @@ func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (devi
 	if d == tensor.F64 {
 		factor = constant(float64(by))
 	}
-	k, err := b.function(d, "mul")
-	if err != nil {
-		return device.Operand{}, err
-	}
+	k := b.function(d, "mul")
 	t, l := b.temp(d.Bytes(n)), storage{bytes: d.Bytes(1)}
 	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
 }

@@ -234,10 +234,7 @@ func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	half, err := b.kernel("half")
-	if err != nil {
-		return err
-	}
+	half := b.kernel("half")
 	var w words
 	w.int(s.Shape[:s.Gather].Len())
 	w.dim(b.In[1].Dims.Len())
@@ -248,9 +245,6 @@ func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	w.int(s.Axis, s.Block, len(s.Shape))
 	w.int(s.Shape...)
 	w.int(s.Steps...)
-	k, err := b.choose("nbits_gather", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), constant(s.Values[:]...), b.out(0))
+	return b.runWith("nbits_gather", []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3),
+		constant(s.Values[:]...), b.out(0))
 }

@@ -22,37 +22,31 @@ var normRows = []row{
 }
 
 // halfOfAll returns the kernel that converts between float32, in which kernels compute, and the
-// types. It is the zero Kernel if all types are float32. Invalid stands for an operand left out.
-func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel, err error) {
+// types. It is the zero Kernel if all types are float32. Invalid stands for an operand left out. Other
+// types are refused.
+func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel) {
 	for _, d := range types {
 		switch d {
 		case tensor.Invalid, tensor.F32:
 		case tensor.F16, tensor.BF16:
 			half = b.dev.half
 		default:
-			return bindings.Kernel{}, device.Refuse("%v elements are computed in Go", d)
+			b.note(device.Refuse("%v elements are computed in Go", d))
 		}
 	}
-	return half, nil
+	return half
 }
 
 // float32 adds a command of a kernel that computes in float32 and converts with half.
 func (b *binder) float32(op string, w words, half bindings.Kernel, operands ...device.Operand) error {
-	k, err := b.choose(op, w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, w, operands...)
+	return b.runWith(op, []bindings.Kernel{half}, w, operands...)
 }
 
 func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if o.Hard {
 		return device.Refuse("Hardmax is computed in Go")
 	}
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(b.DType(0))
 	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil {
 		return err
@@ -69,10 +63,7 @@ func softmaxWords(outer, n, inner graph.Dim, log bool, dtype tensor.DType, half 
 }
 
 func bindLRN(o *nn.LRN, b *binder) error {
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(b.DType(0))
 	dims := b.In[0].Dims
 	channels, ok := b.Max(dims[1])
 	if !ok {
@@ -105,10 +96,7 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 		}
 	}
 	types := []tensor.DType{b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(types...)
 	for i, v := range b.In[1:] {
 		if v != nil && !o.PerElement(x, v.Dims) {
 			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
@@ -126,10 +114,7 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 // rowNorm adds a command that normalises rows with a scale and a bias for each channel of them.
 func (b *binder) rowNorm(o *nn.LayerNorm, batch, channels graph.Dim) error {
 	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(types...)
 	_, n, err := o.Split(b.In[0].Dims)
 	if err != nil {
 		return err
@@ -151,10 +136,7 @@ func layerNormWords(
 }
 
 func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(b.DType(0))
 	x, skip := b.In[0].Dims, b.In[1].Dims
 	n := x[len(x)-1]
 	betaIn, biasIn := o.Inputs()
@@ -195,10 +177,7 @@ func bindEmbedNorm(o *nn.EmbedNorm, b *binder) error {
 		e.maskBytes = b.DType(nn.EmbedMask).Bytes(1)
 	}
 	e.dtype = b.DType(nn.EmbedWordTable)
-	half, err := b.halfOfAll(e.dtype)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(e.dtype)
 	e.half = half
 	operands := make([]device.Operand, 9, 12)
 	for i := range operands {
@@ -234,10 +213,7 @@ func (e *embedding) words() (w words) {
 
 func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(types...)
 	dims := b.In[0].Dims
 	groups, params, err := o.Split(dims[1])
 	if err != nil {
@@ -266,10 +242,7 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 		return device.Refuse("training is computed in Go")
 	}
 	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2), b.DType(3), b.DType(4)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(types...)
 	batch, channels, inner := o.Split(b.In[0].Dims)
 	if err := b.haveElements(channels, 1, 2, 3, 4); err != nil {
 		return err

@@ -107,12 +107,10 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 		return b.nearest(tables)
 	}
 	d, shape := b.DType(0), b.Shape(0).Clone()
-	half, err := b.halfOf(d)
-	if err != nil {
-		return err
-	}
+	half := b.halfOf(d)
 	x, from, last := b.in(0), d, d
 	if d.IsInteger() {
+		var err error
 		if x, err = b.floats(0); err != nil {
 			return err
 		}

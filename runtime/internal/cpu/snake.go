@@ -10,16 +10,10 @@ func bindSnake(_ arith.Snake, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	k, err := b.kernel("f32_snake")
-	if err != nil {
-		return err
-	}
+	k := b.kernel("f32_snake")
 	var parts []bindings.Kernel
 	for _, name := range []string{"f32_mul", "f32_add", "f32_sin"} {
-		part, err := b.kernel(name)
-		if err != nil {
-			return err
-		}
+		part := b.kernel(name)
 		parts = append(parts, part)
 	}
 	x := b.In[0].Dims
