@@ -113,10 +113,7 @@ type attending struct {
 // attend adds the dispatch. Its result is output 0. If few workgroups would run, each query's keys
 // are split among several, and a second dispatch joins their sums.
 func (b *binder) attend(a *attending) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 ||
 		b.dev.info.Caps.MaxInvocations < attentionSide {
 		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
@@ -185,7 +182,6 @@ func (b *binder) attend(a *attending) error {
 		uint32(a.nan), uint32(kit.Btoi(a.k.inWords())), uint32(kit.Btoi(a.v.inWords())),
 	}
 	operands := []device.Operand{a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, y, partial}
-	b.step.InPlace = nil
 	if tiled {
 		err = b.dispatch("attention/tile", variant, attentionSide, b.flatGroups(groups*parts),
 			append(constants, uint32(a.wide()), tileStep), w, operands...)
@@ -270,9 +266,7 @@ func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there
 		w.float(0)
 		return attention.NoMask, there, 1, nil
 	}
-	if words, err = intWords(b.DType(a.there)); err != nil {
-		return form, there, words, err
-	}
+	words = b.intWords(b.DType(a.there))
 	form, err = attention.KeyMaskOf(b.In[a.there], graph.Known(a.q.batch), graph.Known(a.q.rows))
 	if err != nil {
 		return form, there, words, err
@@ -308,14 +302,15 @@ func (b *binder) checkRows(list ...int) error {
 
 // intWords returns the 32-bit words of an integer of type d. It refuses types that shaders do not
 // read as words.
-func intWords(d tensor.DType) (int, error) {
+func (b *binder) intWords(d tensor.DType) int {
 	switch d {
 	case tensor.I32:
-		return 1, nil
+		return 1
 	case tensor.I64:
-		return 2, nil
+		return 2
 	}
-	return 0, device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d)
+	b.note(device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d))
+	return 0
 }
 
 func bindAttention(o *attention.Attention, b *binder) error {

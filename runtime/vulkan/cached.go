@@ -29,21 +29,14 @@ type lengths struct {
 // or the last position of each batch, and input all the number of keys of all; negative for none.
 func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 	to := b.temp(4 * (2*l.batch + 1))
-	n, err := intWords(b.DType(input))
-	if err != nil {
-		return to, err
-	}
-	m, total := 1, device.Operand{}
+	n, m, total := b.intWords(b.DType(input)), 1, device.Operand{}
 	if all >= 0 {
-		if m, err = intWords(b.DType(all)); err != nil {
-			return to, err
-		}
-		total = b.in(all)
+		m, total = b.intWords(b.DType(all)), b.in(all)
 	}
 	var w words
 	w.int(l.batch, l.tokens)
 	constants := []uint32{uint32(l.kind), uint32(kit.Btoi(l.ends)), uint32(n), uint32(m)}
-	err = b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
+	err := b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
 		b.fault("the keys of batch %d are not as many as there is room for"), constant(int32(l.room), int32(l.past)))
 	if n := len(b.step.Commands); err == nil && n > 0 {
 		b.step.Commands[n-1].Kernel.(*kernel).limits = l.limits
@@ -148,10 +141,7 @@ func (a *appending) constants(c cache) []uint32 {
 
 // append adds the dispatch of attention/append or attention/append_codes, and returns the cache.
 func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return x, err
-	}
+	variant := b.floatName(b.DType(0))
 	if c.coded {
 		return b.appendCodes(variant, x, a, c)
 	}
@@ -162,7 +152,6 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.written(x), c.room*x.size)
 	y := whole(c.at, x.batch, x.heads, a.seen(c), x.size, c.room)
 	y.start = c.start
-	b.step.InPlace = nil
 	defer b.does(&appended{x, a, c}, "attention/append")
 	return y, b.flat("attention/append", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
 }
@@ -301,13 +290,7 @@ func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (head
 	if !b.Has(weights) {
 		return x, nil
 	}
-	d := b.DType(0)
-	variant, err := floatName(d)
-	if err != nil {
-		return x, err
-	}
-	y := b.sideBySide(x)
-	from := x.at
+	d, y, from := b.DType(0), b.sideBySide(x), x.at
 	if x.start != 0 || x.perBatch != y.perBatch || x.perHead != y.perHead || x.perRow != y.perRow {
 		axes := []axisSteps{{x.batch, x.perBatch, y.perBatch}, {x.rows, x.perRow, y.perRow},
 			{x.heads, x.perHead, y.perHead}, {x.size, 1, 1}}
@@ -316,7 +299,7 @@ func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (head
 			return x, err
 		}
 	}
-	return y, b.normRows(variant, &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from,
+	return y, b.normRows(b.floatName(d), &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from,
 		scale: b.in(weights), y: y.at})
 }
 

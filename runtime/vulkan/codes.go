@@ -26,17 +26,13 @@ func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (
 	w.int(a.biasAt, c.pastRoom*width, c.written(x), c.room*width)
 	y := whole(c.at, x.batch, x.heads, a.seen(c), width, c.room)
 	y.size, y.coded = x.size, true
-	b.step.InPlace = nil
 	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
 }
 
 // bindAppendCodes appends rows to a cache of int8. Axes between the growing one and a row are part
 // of the rows.
 func bindAppendCodes(o *attention.AppendCodes, b *binder) error {
-	variant, err := floatName(b.DType(attention.CodesRows))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(attention.CodesRows))
 	if err := b.OnlyRoom([]int{attention.CodesPast}, []int{0}); err != nil {
 		return err
 	}
@@ -62,10 +58,7 @@ func bindAppendCodes(o *attention.AppendCodes, b *binder) error {
 
 // bindWidenCodes converts a cache of int8, which may be in memory with room, to floats.
 func bindWidenCodes(_ *attention.WidenCodes, b *binder) error {
-	variant, err := floatName(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.Out[0].DType)
 	if err := b.OnlyRoom([]int{0}, nil); err != nil {
 		return err
 	}
@@ -80,6 +73,5 @@ func bindWidenCodes(_ *attention.WidenCodes, b *binder) error {
 	}
 	var w words
 	w.int(out.Len(), out[axis:last].Len(), out[last], memory[axis:].Len())
-	b.step.InPlace = nil
 	return b.flat("attention/widen_codes", variant, out.Len(), nil, w, b.in(0), b.out(0))
 }

@@ -106,10 +106,7 @@ func (b *binder) set(i int) (device.Operand, error) {
 // take adds a dispatch that gathers slices of input 0 along an axis, at the places in list. Count
 // holds the number of places, at most most.
 func (b *binder) take(s kit.AxisView, most int, list, count device.Operand) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	var w words
 	w.int(most, s.Outer, s.N, s.Inner)
 	return b.flat("count/take", variant, s.Outer*most*s.Inner, nil, w, b.in(0), list, count, b.out(0))
@@ -121,7 +118,6 @@ func bindCompress(o *array.Compress, b *binder) error {
 		return err
 	}
 	s, n := kit.ViewAlong(shape, axis), b.Shape(1).Len()
-	b.step.InPlace = nil
 	flags, err := b.set(1)
 	if err != nil {
 		return err
@@ -139,7 +135,6 @@ func bindNonZero(_ array.NonZero, b *binder) error {
 	if len(x) > copyAxes {
 		return device.Refuse("a value has %d axes", len(x))
 	}
-	b.step.InPlace = nil
 	flags, err := b.set(0)
 	if err != nil {
 		return err
@@ -158,10 +153,7 @@ func bindNonZero(_ array.NonZero, b *binder) error {
 
 // bindUnique sorts the places of slices, and numbers the groups of equal ones.
 func bindUnique(o *arith.Unique, b *binder) error {
-	variant, kind, err := ordered(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant, kind := b.ordered(b.DType(0))
 	shape, axis, err := o.View(b.Shape(0))
 	if err != nil {
 		return err
@@ -170,7 +162,6 @@ func bindUnique(o *arith.Unique, b *binder) error {
 	if err := b.loops(s.Outer * s.Inner); err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	order, err := b.sorted(s, variant, kind)
 	if err != nil {
 		return err
@@ -267,7 +258,6 @@ func bindSuppress(o *vision.Suppress, b *binder) error {
 	if err := b.loops((most + 1) * ((n + size - 1) / size)); err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	center, state, picks, counts := words{}, b.temp(4*lanes*n), b.temp(4*lanes*n), b.wordsOf(lanes)
 	center.bool(o.Center)
 	var w words

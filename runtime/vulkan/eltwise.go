@@ -27,6 +27,13 @@ func function(include, name string) (uint32, error) {
 	return n, nil
 }
 
+// function is the function of that name. It notes refusals.
+func (b *binder) function(include, name string) uint32 {
+	n, err := function(include, name)
+	b.note(err)
+	return n
+}
+
 // epilogueNumber returns the number of an epilogue's function; 0 for none.
 func epilogueNumber(e kit.Epilogue) (uint32, error) {
 	if e.Func == "" {
@@ -77,10 +84,7 @@ func (b *binder) Map(m *lower.Map) error {
 
 // powers adds a dispatch of powers with integer exponents.
 func (b *binder) powers(m *lower.Map) error {
-	variant, err := floatName(m.Out.DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(m.Out.DType)
 	d, out := m.In[1].DType, b.OutShape(0)
 	xs, _ := m.In[0].Dims.Concrete()
 	ys, _ := m.In[1].Dims.Concrete()
@@ -95,17 +99,11 @@ func (b *binder) powers(m *lower.Map) error {
 
 // unary adds a dispatch of a function of n elements of type d.
 func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64, x, y device.Operand) error {
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
 	if !floats[d] && !intFunctions[name] {
 		return device.Refuse("no shader computes the function %s of %v elements", name, d)
 	}
-	f, err := function("unary", name)
-	if err != nil {
-		return err
-	}
+	f := b.function("unary", name)
 	var w words
 	w.int(n, 0, 0)
 	w.float(p, q)
@@ -200,10 +198,7 @@ func (w *words) under(n int, dims []int, steps ...[]int) error {
 
 // pairs adds a dispatch of a function of two values of type d, stretched to out.
 func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Operand, out, xs, ys tensor.Shape) error {
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
 	if floats[d] != floatPairs[name] && shader == "eltwise/binary" && !anyPairs[name] {
 		return device.Refuse("no shader computes the function %s of %v elements", name, d)
 	}
@@ -211,10 +206,7 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 		variant = "bool"
 	}
 	include := strings.TrimPrefix(shader, "eltwise/")
-	f, err := function(include, name)
-	if err != nil {
-		return err
-	}
+	f := b.function(include, name)
 	dims, steps := broadcast(out, xs, ys)
 	var w words
 	w.int(out.Len(), 0, 0, 0)
@@ -256,10 +248,7 @@ func (b *binder) inFloat32(add func(y device.Operand) error) error {
 
 // Select adds a dispatch.
 func (b *binder) Select(s *lower.Select) error {
-	variant, err := widthName(s.Out.DType)
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(s.Out.DType)
 	out := b.OutShape(0)
 	shapes := make([]tensor.Shape, 3)
 	for i, v := range []lower.Value{s.Condition, s.X, s.Y} {
@@ -281,14 +270,8 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if !b.Has(1) {
 		return b.Map(lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b))
 	}
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	f, err := function("unary", o.Unary)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
+	f := b.function("unary", o.Unary)
 	if o.Binary != "add" && o.Binary != "mul" {
 		return device.Refuse("no shader fuses the function %s", o.Binary)
 	}
@@ -330,14 +313,8 @@ func bindCast(o *arith.Cast, b *binder) error {
 
 // convert adds a dispatch that converts n elements to another type.
 func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) error {
-	name, err := typeName(from)
-	if err != nil {
-		return err
-	}
-	other, err := typeName(to)
-	if err != nil {
-		return err
-	}
+	name := b.typeName(from)
+	other := b.typeName(to)
 	if from == tensor.Bool {
 		name = "bool"
 	}

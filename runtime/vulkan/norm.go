@@ -74,21 +74,18 @@ func (d *Device) laneOf(n int) lane {
 	return lane{size, each, true}
 }
 
-// sameTypes returns the variant if all inputs have the element type of input 0.
-func (b *binder) sameTypes() (string, error) {
+// sameTypes returns the variant. It refuses inputs of other types than input 0 has.
+func (b *binder) sameTypes() string {
 	for i, v := range b.In {
 		if v != nil && v.DType != b.DType(0) {
-			return "", device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType)
+			b.note(device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType))
 		}
 	}
-	return floatName(b.DType(0))
+	return b.floatName(b.DType(0))
 }
 
 func bindSoftmax(o *nn.Softmax, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil {
 		return err
@@ -101,23 +98,18 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if o.Hard {
 		mode = 2
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(s[0]*s[2], s[1], s[2])
 	return b.keptLanes("norm/softmax", variant, s[0]*s[2], s[1], []uint32{mode}, w, b.in(0), b.out(0))
 }
 
 func bindLpNorm(o *nn.LpNorm, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	axis, err := op.NormAxis(o.Axis, len(b.Shape(0)))
 	if err != nil {
 		return err
 	}
 	s := kit.ViewAlong(b.Shape(0), axis)
-	b.step.InPlace = nil
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
 	return b.keptLanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
@@ -125,14 +117,11 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 
 // bindMeanVariance subtracts means, and divides by deviations plus 1e-9.
 func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
-	if _, err := floatName(b.DType(0)); err != nil {
-		return err
-	}
+	b.floatName(b.DType(0)) // refuses other types
 	axes, err := o.Axes(len(b.Shape(0)))
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	return b.inFloat32(func(y device.Operand) error { return b.normalise(axes, y) })
 }
 
@@ -171,12 +160,8 @@ func (b *binder) normalise(axes []int, y device.Operand) error {
 }
 
 func bindLRN(o *nn.LRN, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	s := b.Shape(0)
-	b.step.InPlace = nil
 	var w words
 	w.int(s.Len(), s[1], s[2:].Len(), (o.Size-1)/2, o.Size/2)
 	w.float(float64(o.Alpha/float32(o.Size)), float64(o.Beta), float64(o.Bias))
@@ -199,7 +184,6 @@ func (b *binder) normRows(variant string, r *rows) error {
 		}
 		return n
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(r.rows, r.n, r.skip)
 	w.float(r.epsilon)
@@ -211,10 +195,7 @@ func (b *binder) normRows(variant string, r *rows) error {
 }
 
 func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
+	variant := b.sameTypes()
 	if b.Out[0].DType != b.DType(0) {
 		return device.Refuse("%v elements become %v", b.DType(0), b.Out[0].DType)
 	}
@@ -258,7 +239,6 @@ func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(s[0], s[1], s[2], s[1], s[1])
 	w.float(float64(o.Epsilon))
@@ -266,10 +246,7 @@ func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.
 }
 
 func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
+	variant := b.sameTypes()
 	for _, i := range []int{1, 2} {
 		if b.Wants(i) && b.Out[i].DType != tensor.F32 {
 			return device.Refuse("statistics are %v", b.Out[i].DType)
@@ -290,10 +267,7 @@ func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
 }
 
 func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
+	variant := b.sameTypes()
 	groups, params, err := o.Split(b.In[0].Dims[1])
 	if err != nil {
 		return err
@@ -306,7 +280,6 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 		return err
 	}
 	x := b.Shape(0)
-	b.step.InPlace = nil
 	var w words
 	w.int(x[0], x[1], x[2:].Len(), s[0], s[1])
 	w.float(float64(o.Epsilon))
@@ -314,10 +287,7 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 }
 
 func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
+	variant := b.sameTypes()
 	batch, channels, inner := o.Split(b.In[0].Dims)
 	s, err := known(batch, channels, inner)
 	if err != nil {
@@ -355,7 +325,6 @@ func (b *binder) train(variant string, s []int, w words) error {
 		operands = append(operands, b.out(i))
 		wants |= uint32(kit.Btoi(b.Wants(i))) << i
 	}
-	b.step.InPlace = nil
 	return b.keptLanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
 }
 

@@ -28,14 +28,8 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	if d == tensor.Bool || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
 	}
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
-	scales, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
+	scales := b.scaleVariant(b.DType(1))
 	if scales != "f32" {
 		variant += "_" + scales
 	}
@@ -44,7 +38,6 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	return b.flat(shader, variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
@@ -99,54 +92,45 @@ func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 }
 
 // scaleVariant returns the variant for scales of type d.
-func scaleVariant(d tensor.DType) (string, error) {
+func (b *binder) scaleVariant(d tensor.DType) string {
 	if !floats[d] {
-		return "", device.Refuse("scales are %v", d)
+		b.note(device.Refuse("scales are %v", d))
 	}
-	return typeName(d)
+	return b.typeName(d)
 }
 
 // packedKind returns the kind of integers of type d, as packed.glsl numbers them. Shaders read
 // elements that are whole in a word of 32 bits.
-func packedKind(d tensor.DType) (uint32, error) {
+func (b *binder) packedKind(d tensor.DType) uint32 {
 	switch {
 	case d == tensor.T1:
-		return 2, nil
+		return 2
 	case d.IsInteger() && d.Bits() <= 16 && 32%d.Bits() == 0:
-		return uint32(kit.Btoi(d.Kind() == tensor.Signed)), nil
+		return uint32(kit.Btoi(d.Kind() == tensor.Signed))
 	}
-	return 0, device.Refuse("elements are %v", d)
+	b.note(device.Refuse("elements are %v", d))
+	return 0
 }
 
 // unpack decodes codes of fewer than 8 bits, and codes that are floats.
 func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
-	variant, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(b.DType(1))
 	if b.Has(2) && b.DType(2) != d || d.Bits() > 8 {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
 	}
-	codes, err := codesOf(d)
-	if err != nil {
-		return err
-	}
+	codes := b.codesOf(d)
 	n := b.OutShape(0).Len()
 	w, err := b.gridWords(g, n)
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table,
 		b.out(0))
 }
 
 // pack encodes codes of fewer than 8 bits.
 func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
-	variant, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(b.DType(1))
 	if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 	}
@@ -160,7 +144,6 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 		least, most = -1<<(bits-1), 1<<(bits-1)-1
 	}
 	each := 32 / bits
-	b.step.InPlace = nil
 	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits),
 		precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
@@ -168,10 +151,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 // bindNBits multiplies by weights of few bits, read as they are stored.
 func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	d := b.DType(0)
-	variant, err := floatName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(d)
 	switch {
 	case b.Has(4):
 		return device.Refuse("columns are spread over blocks")
@@ -204,7 +184,6 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	var w words
 	w.int(m, o.N, o.K, o.Block, o.Blocks(), o.RowBytes()/4, zeros)
 	w.bool(b.Has(5))
-	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
 	left := sideOf(wordElements, m, o.K, o.K, 1)
@@ -226,10 +205,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 // bindBnb4 multiplies by weights of 4 bits, decoded by a table.
 func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	d := b.DType(0)
-	variant, err := floatName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(d)
 	if b.DType(2) != d {
 		return device.Refuse("rows are %v and factors %v", d, b.DType(2))
 	}
@@ -246,7 +222,6 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	}
 	var w words
 	w.int(m, n, deep, o.Block, step, along)
-	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	groups := [3]int{(n + columns - 1) / columns, (m + rows - 1) / rows, 1}
 	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2),
@@ -259,7 +234,6 @@ func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error
 	if b.DType(0) != tensor.F32 {
 		return device.Refuse("values are %v", b.DType(0))
 	}
-	b.step.InPlace = nil
 	if err := b.lanes("quant/dynamic", "f32", 1, n, nil, words{uint32(n)}, b.in(0), scale, zero); err != nil {
 		return err
 	}
@@ -291,7 +265,6 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	}
 	zeros := kit.Btoi(b.Has(a+2)) | kit.Btoi(b.Has(c+2))<<1 | kit.Btoi(b.Has(y+1))<<2
 	constants := []uint32{uint32(kit.Btoi(o.Product)), signed(b.DType(a)), uint32(kit.Btoi(half)), uint32(zeros)}
-	b.step.InPlace = nil
 	var operands []device.Operand
 	for i := range y + 2 {
 		operands = append(operands, b.in(i))
@@ -305,7 +278,6 @@ func (b *binder) Lookup(l *lower.Lookup) error {
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(n...)
 	return b.flat("quant/lookup", "bytes", n[0], nil, w, l.X, l.Table, l.Y)

@@ -96,7 +96,6 @@ func (b *binder) ByteConv(_ string, c *lower.ByteConv) error {
 	for _, i := range c.Inputs {
 		operands = append(operands, b.in(i))
 	}
-	b.step.InPlace = nil
 	defer b.works(n * c.Shape.Channels * product3(c.Shape.Kernel))
 	return b.flat("quant/conv", variant, n, constants, w, append(operands, b.out(0))...)
 }

@@ -30,27 +30,21 @@ type rotation struct {
 }
 
 // given takes positions from an input.
-func (r *rotation) given(b *binder, input int, offset bool) (err error) {
-	r.index, r.positions = b.in(input), positionsGiven
+func (r *rotation) given(b *binder, input int, offset bool) {
+	r.index, r.indexWords, r.positions = b.in(input), b.intWords(b.DType(input)), positionsGiven
 	if attention.OffsetPosition(b.In[input], offset) {
 		r.positions = positionsFrom
 	}
-	r.indexWords, err = intWords(b.DType(input))
-	return err
 }
 
 // rotate adds the dispatch.
 func (b *binder) rotate(r *rotation) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	var w words
 	w.int(r.x.len(), r.x.heads, r.x.rows, r.x.size, r.pairs)
 	w.heads(r.x)
 	w.heads(r.out)
 	w.int(r.table)
-	b.step.InPlace = nil
 	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(kit.Btoi(r.interleaved)), uint32(r.positions)}
 	defer b.does(r, "attention/rotary")
 	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, r.cos, r.sin, r.index, r.out.at,
@@ -76,9 +70,7 @@ func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
 	r.out = r.x
 	r.out.at = b.out(0)
 	if b.Has(o.Positions) {
-		if err := r.given(b, o.Positions, o.Offset); err != nil {
-			return err
-		}
+		r.given(b, o.Positions, o.Offset)
 	}
 	return b.rotate(r)
 }
@@ -144,9 +136,7 @@ func (b *binder) rotatedHeads(
 		return y, err
 	}
 	if b.Has(positions) {
-		if err := r.given(b, positions, true); err != nil {
-			return y, err
-		}
+		r.given(b, positions, true)
 	}
 	return y, b.rotate(r)
 }

@@ -52,7 +52,6 @@ func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
 		if err != nil {
 			return err
 		}
-		b.step.InPlace = nil
 		var data []byte
 		for _, x := range n {
 			switch b.Out[0].DType {

@@ -17,10 +17,7 @@ const (
 
 // bindTfIdf counts the n-grams of a pool of integers.
 func bindTfIdf(o *text.TfIdf, b *binder) error {
-	size, err := intWords(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.intWords(b.DType(0))
 	x, y := b.Shape(0), b.OutShape(0)
 	n, width := x[len(x)-1], y[len(y)-1]
 	if width > mostCoordinates || n > mostItems {
