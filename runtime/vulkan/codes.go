@@ -2,7 +2,6 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -27,33 +26,6 @@ func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (
 	y := whole(c.at, x.batch, x.heads, a.seen(c), width, c.room)
 	y.size, y.coded = x.size, true
 	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
-}
-
-// bindAppendCodes appends rows to a cache of int8. Axes between the growing one and a row are part
-// of the rows.
-func bindAppendCodes(o *attention.AppendCodes, b *binder) error {
-	variant := b.floatName(b.DType(attention.CodesRows))
-	if err := b.OnlyRoom([]int{attention.CodesPast}, []int{0}); err != nil {
-		return err
-	}
-	past, rows, memory := b.Shape(attention.CodesPast), b.Shape(attention.CodesRows), b.memory(attention.CodesPast)
-	last := len(past) - 1
-	axis, err := o.Axis(len(past))
-	if err != nil {
-		return err
-	}
-	for i, n := range memory {
-		if i != axis && n != past[i] {
-			return device.Refuse("rows are added along axis %d and there is room along another", axis)
-		}
-	}
-	inner := past[axis+1 : last].Len()
-	x := whole(b.in(attention.CodesRows), 1, past[:axis].Len(), rows[axis]*inner, rows[last], rows[axis]*inner)
-	kept := past[axis] * inner
-	_, err = b.appendCodes(variant, x, appending{kept: kept}, cache{from: b.in(attention.CodesPast),
-		pastRoom: memory[axis] * inner, at: b.out(0), rows: kept + x.rows, room: b.outMemory(0)[axis] * inner,
-		inPlace: b.isRoom(attention.CodesPast, 0)})
-	return err
 }
 
 // bindWidenCodes converts a cache of int8, which may be in memory with room, to floats.

@@ -4,17 +4,10 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
-)
-
-// How tokens select rows of the tables, as attention/rotary numbers them.
-const (
-	positionsOfTokens = iota
-	positionsGiven
-	positionsFrom
-	positionsOfBatches
 )
 
 // rotation is a dispatch of attention/rotary, and its work for merge.
@@ -24,17 +17,9 @@ type rotation struct {
 	interleaved bool
 	cos, sin    device.Operand
 	table       int // rows of cos and sin
-	positions   int
+	positions   lower.Positions
 	index       device.Operand
 	indexWords  int
-}
-
-// given takes positions from an input.
-func (r *rotation) given(b *binder, input int, offset bool) {
-	r.index, r.indexWords, r.positions = b.in(input), b.intWords(b.DType(input)), positionsGiven
-	if attention.OffsetPosition(b.In[input], offset) {
-		r.positions = positionsFrom
-	}
 }
 
 // rotate adds the dispatch.
@@ -51,38 +36,53 @@ func (b *binder) rotate(r *rotation) error {
 		b.fault("position %d is not one of the caches' rows"))
 }
 
-func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
-	h, pairs, err := o.Operands(b.In)
-	if err != nil {
-		return err
+// Rotate adds dispatches that normalise, and then those that rotate.
+func (b *binder) Rotate(list ...*lower.Rotation) error {
+	heads := make([]headRows, len(list))
+	for i, l := range list {
+		var err error
+		if heads[i], err = numbers(*l.X); err != nil {
+			return err
+		}
+		if l.Norm.Place == device.None {
+			continue
+		}
+		if heads[i], err = b.normalisedHeads(heads[i], l.Norm.Operand, float64(l.Epsilon)); err != nil {
+			return err
+		}
 	}
-	n, err := known(pairs)
-	if err != nil {
-		return err
+	for i, l := range list {
+		x := &heads[i]
+		if l.Cos.Place != device.None {
+			if err := b.rotated(x, l); err != nil {
+				return err
+			}
+		}
+		*l.X = x.lowered(l.X.DType)
 	}
-	r := &rotation{pairs: n[0], interleaved: o.Interleaved}
-	if err := r.tables(b, o.Cos, o.Sin); err != nil {
-		return err
-	}
-	if r.x, err = heads(b.in(0), b.DType(0), h); err != nil {
-		return err
-	}
-	r.out = r.x
-	r.out.at = b.out(0)
-	if b.Has(o.Positions) {
-		r.given(b, o.Positions, o.Offset)
-	}
-	return b.rotate(r)
+	return nil
 }
 
-// tables takes cosines and sines from inputs.
-func (r *rotation) tables(b *binder, cos, sin int) error {
-	if b.DType(cos) != b.DType(0) {
-		return device.Refuse("cosines are %v", b.DType(cos))
+// rotated rotates the rows of x by tables.
+func (b *binder) rotated(x *headRows, l *lower.Rotation) error {
+	if l.Cos.DType != l.X.DType {
+		return device.Refuse("cosines are %v", l.Cos.DType)
 	}
-	s := b.Shape(cos)
-	r.cos, r.sin, r.table = b.in(cos), b.in(sin), s[:len(s)-1].Len()
-	return nil
+	table := l.Cos.Dims[:len(l.Cos.Dims)-1].Len()
+	n, err := known(l.Pairs, table)
+	if err != nil {
+		return err
+	}
+	r := &rotation{x: *x, out: *x, pairs: n[0], interleaved: l.Interleaved, cos: l.Cos.Operand, sin: l.Sin.Operand,
+		table: n[1], positions: l.Positions, index: l.Index.Operand}
+	if r.out.at = l.Out; l.Out.Place == device.None {
+		r.out = b.sideBySide(*x)
+	}
+	if l.Positions == lower.PositionsGiven || l.Positions == lower.PositionsFrom {
+		r.indexWords = b.intWords(l.Index.DType)
+	}
+	*x = r.out
+	return b.rotate(r)
 }
 
 // angles computes cosines and sines for positions 0 to positions - 1. Pair i turns by position /
@@ -110,33 +110,16 @@ func (b *binder) sideBySide(x headRows) headRows {
 
 // rotatedAfter returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
 // the past.
-func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
+func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past appending, room int) (headRows, error) {
 	if !o.Rotary || o.Pairs(x.size) == 0 {
 		return x, nil
 	}
-	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: positionsFrom,
+	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: lower.PositionsFrom,
 		index: constant(int32(past.kept))}
 	if past.lengths.Place != device.None {
-		r.positions, r.index = positionsOfBatches, past.lengths
+		r.positions, r.index = lower.PositionsOfBatches, past.lengths
 	}
 	const base = 10000
-	r.angles(b.DType(0), past.room, base)
+	r.angles(b.DType(0), room, base)
 	return r.out, b.rotate(r)
-}
-
-// rotatedHeads returns queries or keys, rotated by the positions in list. If the node has input
-// positions, they come from there.
-func (b *binder) rotatedHeads(
-	x headRows, interleaved bool, cos, sin, positions int, list device.Operand,
-) (headRows, error) {
-	y := b.sideBySide(x)
-	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches,
-		index: list}
-	if err := r.tables(b, cos, sin); err != nil {
-		return y, err
-	}
-	if b.Has(positions) {
-		r.given(b, positions, true)
-	}
-	return y, b.rotate(r)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -64,7 +65,10 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 	if err != nil {
 		return err
 	}
-	q, k, v := b.heads(all, tensor.F32, qh), b.heads(all, tensor.F32, kh), b.heads(all, tensor.F32, vh)
+	of := func(h attention.HeadRows) lower.Heads {
+		return lower.Heads{HeadRows: h, DType: tensor.F32, Operand: all}
+	}
+	a := lower.NewAttention(of(qh), of(kh), of(vh))
 	kept, room, list, err := b.projectedPast(o, kh)
 	if err != nil {
 		return err
@@ -74,23 +78,22 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 		if !ok {
 			return device.Refuse("the size %v of heads is not known", qh.Size)
 		}
-		for _, x := range []headRows{q, k} {
-			r := rotation{x: x, out: x, pairs: graph.Known(o.Pairs(size)), base: 10000, positions: positionsOfBatches,
-				index: list, indexType: tensor.I64, past: kept}
-			if err := b.rotate(r); err != nil {
+		for _, x := range []*lower.Heads{&a.Q, &a.K} {
+			r := &lower.Rotation{X: x, Pairs: graph.Known(o.Pairs(size)), Positions: lower.PositionsOfBatches,
+				Index: lower.Value{Operand: list}}
+			if err := b.rotate(&rotation{Rotation: r, out: *x, base: 10000, past: kept}); err != nil {
 				return err
 			}
 		}
 	}
 	if b.Has(attention.ProjectedPast) || b.Wants(1) {
-		if k, v, err = b.projectedGrown(k, v, appending{kept: kept, lengths: list, room: room}); err != nil {
+		if err := b.projectedGrown(a, lower.Append{Kept: kept, Lengths: list, Room: room}); err != nil {
 			return err
 		}
 	}
-	a := b.newAttention(q, k, v)
-	a.scale, a.causal, a.filter, a.past, a.lengths = o.Scale, o.Causal, o.Filter, kept, list
-	a.mask, a.scores, a.nan = attention.ProjectedMask, attention.ProjectedScores, attention.NaNKept
-	return b.attend(a)
+	a.Scale, a.Causal, a.Filter, a.Past, a.Lengths = o.Scale, o.Causal, o.Filter, kept, list
+	a.Mask, a.Scores, a.NaN = attention.ProjectedMask, attention.ProjectedScores, attention.NaNKept
+	return b.Attend(a)
 }
 
 // projectedPast returns how many rows of the past count, the rows of the cache, and the lengths if
@@ -105,40 +108,39 @@ func (b *binder) projectedPast(
 	if !o.Shared {
 		return kept, kept.Add(k.Rows), list, nil
 	}
-	l := lengths{kind: lengthsPast, batch: k.Batch, tokens: k.Rows, room: kept, past: kept}
-	l.types[0] = b.DType(attention.ProjectedPastLength)
-	list, err = b.lengths(l, b.in(attention.ProjectedPastLength), device.Operand{})
+	list, err = b.Lengths(&lower.Lengths{Kind: lower.LengthsPast, Batch: k.Batch, Tokens: k.Rows, Room: kept, Past: kept,
+		Counts: lower.Input(b, attention.ProjectedPastLength)})
 	return graph.Known(0), kept, list, err
 }
 
 // projectedGrown puts keys and values into the two halves of a cache.
-func (b *binder) projectedGrown(k, v headRows, a appending) (headRows, headRows, error) {
-	a.dtype = b.Out[0].DType
-	a.cacheMemory = a.room
+func (b *binder) projectedGrown(x *lower.Attention, a lower.Append) (err error) {
+	a.DType, a.CacheRows, a.Cache = b.Out[0].DType, a.Room, b.out(1)
 	if b.Wants(1) {
-		a.cacheMemory = b.OutMemory(1)[3]
+		a.CacheRows = b.OutMemory(1)[3]
 	}
-	bytes := graph.Known(a.dtype.Bits() / 8)
-	half := k.Batch.Mul(k.Heads).Mul(a.cacheMemory).Mul(k.Size)
-	cache, err := b.cacheAt(1, a.dtype, half.Mul(graph.Known(2)))
-	if err != nil {
-		return k, v, err
-	}
-	past := b.in(attention.ProjectedPast)
+	bytes := graph.Known(a.DType.Bits() / 8)
+	head := x.K.Batch.Mul(x.K.Heads).Mul(x.K.Size).Mul(bytes)
+	half := head.Mul(a.CacheRows)
 	if b.Has(attention.ProjectedPast) {
-		a.pastRows, a.pastMemory = b.In[attention.ProjectedPast].Dims[3], b.Memory(attention.ProjectedPast)[3]
-		if !a.pastMemory.Same(a.pastRows) && !b.Wants(1) {
-			return k, v, device.Refuse("a past is in memory with room, and its new rows are not")
+		a.Past = b.in(attention.ProjectedPast)
+		a.PastRows, a.PastMemory = b.In[attention.ProjectedPast].Dims[3], b.Memory(attention.ProjectedPast)[3]
+		if !a.PastMemory.Same(a.PastRows) && !b.Wants(1) {
+			return device.Refuse("a past is in memory with room, and its new rows are not")
 		}
 	}
-	a.past, a.cache = past, cache
-	if k, err = b.appendRows(k, a); err != nil {
-		return k, v, err
+	if !b.Wants(1) {
+		if a.Cache, err = b.tempOf(tensor.U8, half.Mul(graph.Known(2))); err != nil {
+			return err
+		}
 	}
-	if past.Place != device.None {
-		a.past = past.At(k.Batch.Mul(k.Heads).Mul(a.pastMemory).Mul(k.Size).Mul(bytes))
+	if x.K, err = b.Append(x.K, &a); err != nil {
+		return err
 	}
-	a.cache = cache.At(half.Mul(bytes))
-	v, err = b.appendRows(v, a)
-	return k, v, err
+	if a.Past.Place != device.None {
+		a.Past = a.Past.At(head.Mul(a.PastMemory))
+	}
+	a.Cache = a.Cache.At(half)
+	x.V, err = b.Append(x.V, &a)
+	return err
 }
