@@ -42,12 +42,9 @@ type headRows struct {
 }
 
 // numbers returns an operand with extents that are numbers.
-func numbers(h lower.Heads) (headRows, error) {
-	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
-	if err != nil {
-		return headRows{}, err
-	}
-	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], h.Operand, h.DType == tensor.I8}, nil
+func (b *binder) numbers(h lower.Heads) headRows {
+	s := b.known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
+	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], h.Operand, h.DType == tensor.I8}
 }
 
 // lowered returns the operand, of element type d, as numbers takes it.
@@ -105,16 +102,9 @@ func (b *binder) Attend(a *lower.Attention) error {
 		if h.DType != a.Q.DType && h.DType != tensor.I8 {
 			return device.Refuse("keys or values are %v and the query %v", h.DType, a.Q.DType)
 		}
-		var err error
-		if *[]*headRows{&x.q, &x.k, &x.v}[i], err = numbers(h); err != nil {
-			return err
-		}
+		*[]*headRows{&x.q, &x.k, &x.v}[i] = b.numbers(h)
 	}
-	past, err := known(a.Past)
-	if err != nil {
-		return err
-	}
-	x.past = past[0]
+	x.past = b.known(a.Past)[0]
 	return b.attend(x)
 }
 
@@ -306,7 +296,7 @@ func (b *binder) intWords(d tensor.DType) int {
 	case tensor.I64:
 		return 2
 	}
-	b.note(device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d))
+	b.Note(device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d))
 	return 0
 }
 

@@ -33,11 +33,11 @@ type binder struct {
 	directConv bool // convolutions use no transforms
 	accuracy   device.Accuracy
 	step       *device.Step
-	failed     error // see note
+	failed     error // see Note
 }
 
-// note keeps the first error that is not nil. Dispatches, and the step, then fail with it.
-func (b *binder) note(err error) {
+// Note keeps the first error that is not nil. Dispatches, and the step, then fail with it.
+func (b *binder) Note(err error) {
 	if b.failed == nil {
 		b.failed = err
 	}
@@ -112,19 +112,19 @@ func widthName(d tensor.DType) (string, error) {
 // typeName, floatName and widthName are the functions of these names. They note refusals.
 func (b *binder) typeName(d tensor.DType) string {
 	name, err := typeName(d)
-	b.note(err)
+	b.Note(err)
 	return name
 }
 
 func (b *binder) floatName(d tensor.DType) string {
 	name, err := floatName(d)
-	b.note(err)
+	b.Note(err)
 	return name
 }
 
 func (b *binder) widthName(d tensor.DType) string {
 	name, err := widthName(d)
-	b.note(err)
+	b.Note(err)
 	return name
 }
 

@@ -12,10 +12,7 @@ import (
 // Lengths adds a dispatch, and returns the scratch for its result. If caches are in memory with room,
 // commands change with the lengths of the caches only in its limits.
 func (b *binder) Lengths(l *lower.Lengths) (device.Operand, error) {
-	n, err := known(l.Batch, l.Tokens, l.Room, l.Past)
-	if err != nil {
-		return device.Operand{}, err
-	}
+	n := b.known(l.Batch, l.Tokens, l.Room, l.Past)
 	to, all := b.temp(4*(2*n[0]+1)), 1
 	if l.All.Place != device.None {
 		all = b.intWords(l.All.DType)
@@ -23,7 +20,7 @@ func (b *binder) Lengths(l *lower.Lengths) (device.Operand, error) {
 	var w words
 	w.int(n[0], n[1])
 	constants := []uint32{uint32(l.Kind), uint32(kit.Btoi(l.Ends)), uint32(b.intWords(l.Counts.DType)), uint32(all)}
-	err = b.flat("attention/lengths", "i32", n[0], constants, w, l.Counts.Operand, l.All.Operand, to,
+	err := b.flat("attention/lengths", "i32", n[0], constants, w, l.Counts.Operand, l.All.Operand, to,
 		b.fault("the keys of batch %d are not as many as there is room for"), constant(int32(n[2]), int32(n[3])))
 	if c := b.step.Commands; err == nil && len(c) > 0 && l.Kind == lower.LengthsLast && !b.Has(attention.GroupScores) &&
 		b.isRoom(attention.GroupPastKey, 1) && b.isRoom(attention.GroupPastValue, 2) {
@@ -46,14 +43,8 @@ type appending struct {
 
 // Append adds a dispatch. A past that shares the output's memory stays in place.
 func (b *binder) Append(from lower.Heads, l *lower.Append) (lower.Heads, error) {
-	x, err := numbers(from)
-	if err != nil {
-		return from, err
-	}
-	n, err := known(l.Kept, l.BiasAt, l.Room, l.PastMemory, l.CacheRows)
-	if err != nil {
-		return from, err
-	}
+	x := b.numbers(from)
+	n := b.known(l.Kept, l.BiasAt, l.Room, l.PastMemory, l.CacheRows)
 	d := l.DType
 	if d == tensor.Invalid {
 		d = from.DType
@@ -179,9 +170,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	a.Scale, a.Causal, a.Filter, a.NaN = o.Scale, o.Causal, o.Filter, attention.NaNKept
 	a.Mask, a.Scores = attention.ProjectedMask, attention.ProjectedScores
 	for i, h := range []attention.HeadRows{qh, kh, vh} {
-		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = numbers(lower.Heads{HeadRows: h, DType: d, Operand: all}); err != nil {
-			return err
-		}
+		*[]*headRows{&a.q, &a.k, &a.v}[i] = b.numbers(lower.Heads{HeadRows: h, DType: d, Operand: all})
 	}
 	grow, room := appending{}, a.k.rows
 	if b.Has(attention.ProjectedPast) {

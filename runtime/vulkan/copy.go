@@ -11,16 +11,10 @@ import (
 // Move adds a dispatch for each copy.
 func (b *binder) Move(m *lower.Move) error {
 	for _, c := range m.Copies {
-		ends, err := known(c.From, c.To)
-		if err != nil {
-			return err
-		}
+		ends := b.known(c.From, c.To)
 		axes := make([]axisSteps, len(c.Axes))
 		for i, a := range c.Axes {
-			n, err := known(a.N, a.From, a.To)
-			if err != nil {
-				return err
-			}
+			n := b.known(a.N, a.From, a.To)
 			axes[i] = axisSteps{n[0], n[1], n[2]}
 		}
 		if err := b.strided(m.DType, ends[0], ends[1], axes, m.From, m.To); err != nil {

@@ -30,7 +30,7 @@ func function(include, name string) (uint32, error) {
 // function is the function of that name. It notes refusals.
 func (b *binder) function(include, name string) uint32 {
 	n, err := function(include, name)
-	b.note(err)
+	b.Note(err)
 	return n
 }
 
@@ -54,12 +54,9 @@ func (b *binder) Map(m *lower.Map) error {
 		}
 	}
 	operands, shapes := make([]device.Operand, len(m.In)), make([]tensor.Shape, len(m.In))
-	var err error
 	for i, v := range m.In {
 		shapes[i], _ = v.Dims.Concrete()
-		if operands[i], err = lower.As(b, d, v); err != nil {
-			return err
-		}
+		operands[i] = lower.As(b, d, v)
 	}
 	out, to := b.OutShape(0), d
 	shader := "eltwise/binary"
@@ -237,7 +234,7 @@ var (
 var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF16: true}
 
 // widened returns input i, of floats, as float32.
-func (b *binder) widened(i int) (device.Operand, error) {
+func (b *binder) widened(i int) device.Operand {
 	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
@@ -337,6 +334,16 @@ func known(list ...graph.Dim) ([]int, error) {
 		out[i] = n
 	}
 	return out, nil
+}
+
+// known is the function known. It notes refusals.
+func (b *binder) known(list ...graph.Dim) []int {
+	out, err := known(list...)
+	if err != nil {
+		b.Note(err)
+		return make([]int, len(list))
+	}
+	return out
 }
 
 // bindBitCast copies bits.

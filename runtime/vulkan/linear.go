@@ -12,7 +12,7 @@ import (
 func (b *binder) oneType() string {
 	for i := range b.Out {
 		if b.Wants(i) && b.Out[i].DType != b.DType(0) {
-			b.note(device.Refuse("operands are %v and results %v", b.DType(0), b.Out[i].DType))
+			b.Note(device.Refuse("operands are %v and results %v", b.DType(0), b.Out[i].DType))
 		}
 	}
 	return b.sameTypes()

@@ -78,7 +78,7 @@ func (d *Device) laneOf(n int) lane {
 func (b *binder) sameTypes() string {
 	for i, v := range b.In {
 		if v != nil && v.DType != b.DType(0) {
-			b.note(device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType))
+			b.Note(device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType))
 		}
 	}
 	return b.floatName(b.DType(0))
@@ -90,10 +90,7 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s, err := known(outer, n, inner)
-	if err != nil {
-		return err
-	}
+	s := b.known(outer, n, inner)
 	mode := uint32(kit.Btoi(o.Log))
 	if o.Hard {
 		mode = 2
@@ -128,10 +125,7 @@ func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
 // normalise adds the dispatches that normalise along axes to mean 0 and variance 1, in float32.
 func (b *binder) normalise(axes []int, y device.Operand) error {
 	x := b.Shape(0)
-	in, err := b.widened(0)
-	if err != nil {
-		return err
-	}
+	in := b.widened(0)
 	kept, reduced, n := x.Clone(), make([]bool, len(x)), 1
 	for _, a := range axes {
 		n, kept[a], reduced[a] = n*x[a], 1, true
@@ -219,10 +213,7 @@ func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) err
 	if err != nil {
 		return err
 	}
-	s, err := known(count, n)
-	if err != nil {
-		return err
-	}
+	s := b.known(count, n)
 	return b.normRows(variant, &rows{
 		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2),
 		y: b.out(0), mean: mean, inverse: inverse,
@@ -235,10 +226,7 @@ func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.
 	if err != nil {
 		return err
 	}
-	s, err := known(batch, channels, n)
-	if err != nil {
-		return err
-	}
+	s := b.known(batch, channels, n)
 	var w words
 	w.int(s[0], s[1], s[2], s[1], s[1])
 	w.float(float64(o.Epsilon))
@@ -272,10 +260,7 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s, err := known(groups, params)
-	if err != nil {
-		return err
-	}
+	s := b.known(groups, params)
 	if err := b.haveElements(s[1], 1, 2); err != nil {
 		return err
 	}
@@ -289,10 +274,7 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 	variant := b.sameTypes()
 	batch, channels, inner := o.Split(b.In[0].Dims)
-	s, err := known(batch, channels, inner)
-	if err != nil {
-		return err
-	}
+	s := b.known(batch, channels, inner)
 	if err := b.haveElements(s[1], 1, 2, 3, 4); err != nil {
 		return err
 	}

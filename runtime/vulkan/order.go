@@ -27,7 +27,7 @@ var kinds = map[tensor.DType]uint32{
 func (b *binder) ordered(d tensor.DType) (variant string, kind uint32) {
 	kind, ok := kinds[d]
 	if !ok {
-		b.note(device.Refuse("no shader compares %v elements", d))
+		b.Note(device.Refuse("no shader compares %v elements", d))
 	}
 	return b.widthName(d), kind
 }

@@ -42,7 +42,7 @@ func (b *binder) elementKind(d tensor.DType) uint32 {
 	case d.IsInteger():
 		return kindUnsigned
 	}
-	b.note(device.Refuse("elements are %v", d))
+	b.Note(device.Refuse("elements are %v", d))
 	return 0
 }
 

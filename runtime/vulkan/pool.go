@@ -23,9 +23,7 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 		if !ok {
 			return &device.NeedValue{Input: i}
 		}
-		if lists[i], err = known(list...); err != nil {
-			return err
-		}
+		lists[i] = b.known(list...)
 	}
 	f, err := o.Extents(b.Shape(0), lists[1], lists[2])
 	if err != nil {

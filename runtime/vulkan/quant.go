@@ -80,10 +80,7 @@ func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	if err != nil {
-		return nil, err
-	}
+	s := b.known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
 	var w words
 	w.int(n)
 	w.int(s...)
@@ -94,7 +91,7 @@ func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 // scaleVariant returns the variant for scales of type d.
 func (b *binder) scaleVariant(d tensor.DType) string {
 	if !floats[d] {
-		b.note(device.Refuse("scales are %v", d))
+		b.Note(device.Refuse("scales are %v", d))
 	}
 	return b.typeName(d)
 }
@@ -108,7 +105,7 @@ func (b *binder) packedKind(d tensor.DType) uint32 {
 	case d.IsInteger() && d.Bits() <= 16 && 32%d.Bits() == 0:
 		return uint32(kit.Btoi(d.Kind() == tensor.Signed))
 	}
-	b.note(device.Refuse("elements are %v", d))
+	b.Note(device.Refuse("elements are %v", d))
 	return 0
 }
 
@@ -274,10 +271,7 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 
 // Lookup adds a dispatch.
 func (b *binder) Lookup(l *lower.Lookup) error {
-	n, err := known(l.Rows.Mul(l.N), l.N, l.At, l.To)
-	if err != nil {
-		return err
-	}
+	n := b.known(l.Rows.Mul(l.N), l.N, l.At, l.To)
 	var w words
 	w.int(n...)
 	return b.flat("quant/lookup", "bytes", n[0], nil, w, l.X, l.Table, l.Y)

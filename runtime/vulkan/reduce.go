@@ -17,10 +17,7 @@ func (b *binder) Reduce(r *lower.Reduction) error {
 		to := b.typeName(r.To)
 		variant += "_" + to
 	}
-	n, err := known(r.Outer, r.N, r.Inner, r.Divisor)
-	if err != nil {
-		return err
-	}
+	n := b.known(r.Outer, r.N, r.Inner, r.Divisor)
 	s := kit.AxisView{Outer: n[0], N: n[1], Inner: n[2]}
 	if r.Logs {
 		return b.along("reduce/log_sum", variant, s, nil, r.X, r.Y)

@@ -39,7 +39,7 @@ func (b *binder) cellFunction(name string) uint32 {
 			own++
 		}
 	}
-	b.note(device.Refuse("no shader computes the activation %s", name))
+	b.Note(device.Refuse("no shader computes the activation %s", name))
 	return 0
 }
 
@@ -117,9 +117,7 @@ func (b *binder) recurrentOperands() (in [8]device.Operand, out [3]device.Operan
 			continue
 		}
 		b.floatName(b.DType(i)) // refuses other types
-		if in[i], err = b.widened(i); err != nil {
-			return in, out, err
-		}
+		in[i] = b.widened(i)
 	}
 	for i := range out {
 		if out[i] = b.out(i); b.Wants(i) && b.Out[i].DType != tensor.F32 {

@@ -41,9 +41,7 @@ func (b *binder) Rotate(list ...*lower.Rotation) error {
 	heads := make([]headRows, len(list))
 	for i, l := range list {
 		var err error
-		if heads[i], err = numbers(*l.X); err != nil {
-			return err
-		}
+		heads[i] = b.numbers(*l.X)
 		if l.Norm.Place == device.None {
 			continue
 		}
@@ -69,10 +67,7 @@ func (b *binder) rotated(x *headRows, l *lower.Rotation) error {
 		return device.Refuse("cosines are %v", l.Cos.DType)
 	}
 	table := l.Cos.Dims[:len(l.Cos.Dims)-1].Len()
-	n, err := known(l.Pairs, table)
-	if err != nil {
-		return err
-	}
+	n := b.known(l.Pairs, table)
 	r := &rotation{x: *x, out: *x, pairs: n[0], interleaved: l.Interleaved, cos: l.Cos.Operand, sin: l.Sin.Operand,
 		table: n[1], positions: l.Positions, index: l.Index.Operand}
 	if r.out.at = l.Out; l.Out.Place == device.None {

@@ -92,10 +92,7 @@ func (b *binder) number(i int) (*int, error) {
 	if !ok || len(list) != 1 {
 		return nil, &device.NeedValue{Input: i}
 	}
-	n, err := known(list...)
-	if err != nil {
-		return nil, err
-	}
+	n := b.known(list...)
 	return &n[0], nil
 }
 

@@ -35,20 +35,17 @@ func (w *words) heads(h lower.Heads) {
 }
 
 // tempOf returns scratch for count elements.
-func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error) {
+func (b *binder) tempOf(d tensor.DType, count graph.Dim) device.Operand {
 	n, ok := b.Max(count)
 	if !ok {
-		return device.Operand{}, device.Refuse("extent %v is not known", count)
+		b.Note(device.Refuse("extent %v is not known", count))
 	}
-	return b.temp(d.Bytes(n)), nil
+	return b.temp(d.Bytes(n))
 }
 
 // Lengths adds a command, and returns the scratch that receives the counts.
 func (b *binder) Lengths(l *lower.Lengths) (device.Operand, error) {
-	out, err := b.tempOf(tensor.I64, l.Batch.Mul(graph.Known(2)).Add(graph.Known(1)))
-	if err != nil {
-		return out, err
-	}
+	out := b.tempOf(tensor.I64, l.Batch.Mul(graph.Known(2)).Add(graph.Known(1)))
 	var w words
 	w.int(int(l.Kind))
 	w.dim(l.Batch, l.Tokens, l.Room, l.Past)
@@ -78,10 +75,7 @@ func (b *binder) Append(x lower.Heads, a *lower.Append) (lower.Heads, error) {
 	width := kit.CacheWidth(d, x.Size)
 	h := attention.WholeHeads(graph.Dims{x.Batch, x.Heads, rows, width})
 	if cache.Place == device.None {
-		var err error
-		if cache, err = b.tempOf(d, h.Batch.Mul(h.PerBatch)); err != nil {
-			return x, err
-		}
+		cache = b.tempOf(d, h.Batch.Mul(h.PerBatch))
 	}
 	h.Rows, h.Size = a.Room, x.Size
 	pastHead := past.Mul(width)
@@ -104,10 +98,7 @@ func (b *binder) Attend(a *lower.Attention) error {
 	if a.Doubles {
 		name = "f64_attention"
 	}
-	gemm, err := b.tiles()
-	if err != nil {
-		return err
-	}
+	gemm := b.tiles()
 	tanh := b.kernel("f32_tanh")
 	var w words
 	w.part(gemm, tanh)

@@ -26,10 +26,7 @@ func (b *binder) Rotate(list ...*lower.Rotation) error {
 			width := y.Heads.Mul(y.Size)
 			h := attention.HeadRows{Batch: y.Batch, Heads: y.Heads, Rows: y.Rows, Size: y.Size, PerBatch: y.Rows.Mul(width),
 				PerHead: y.Size, PerRow: width}
-			t, err := b.tempOf(tensor.F32, h.Batch.Mul(h.PerBatch))
-			if err != nil {
-				return err
-			}
+			t := b.tempOf(tensor.F32, h.Batch.Mul(h.PerBatch))
 			y = lower.Heads{HeadRows: h, DType: tensor.F32, Operand: t}
 		}
 		if err := b.rotate(&rotation{Rotation: r, out: y}); err != nil {

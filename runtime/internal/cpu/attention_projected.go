@@ -15,10 +15,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 		return err
 	}
 	x, w := b.In[attention.ProjectedInput].Dims, b.In[attention.ProjectedWeights].Dims
-	all, err := b.tempOf(tensor.F32, x[0].Mul(x[1]).Mul(w[1]))
-	if err != nil {
-		return err
-	}
+	all := b.tempOf(tensor.F32, x[0].Mul(x[1]).Mul(w[1]))
 	if err := b.project(x[0].Mul(x[1]), w[1], w[0], all); err != nil {
 		return err
 	}
@@ -31,14 +28,8 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	one := graph.Known(1)
 	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one},
 		dtype: b.DType(attention.ProjectedInput), alpha: 1}
-	bias, err := b.floats(attention.ProjectedBias)
-	if err != nil {
-		return err
-	}
-	best, err := b.tiles()
-	if err != nil {
-		return err
-	}
+	bias := b.floats(attention.ProjectedBias)
+	best := b.tiles()
 	right, packed, err := b.packed(attention.ProjectedWeights, best, g.forPacking(), 1)
 	if err != nil {
 		return err
@@ -130,9 +121,7 @@ func (b *binder) projectedGrown(x *lower.Attention, a lower.Append) (err error) 
 		}
 	}
 	if !b.Wants(1) {
-		if a.Cache, err = b.tempOf(tensor.U8, half.Mul(graph.Known(2))); err != nil {
-			return err
-		}
+		a.Cache = b.tempOf(tensor.U8, half.Mul(graph.Known(2)))
 	}
 	if x.K, err = b.Append(x.K, &a); err != nil {
 		return err

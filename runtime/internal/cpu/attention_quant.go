@@ -42,14 +42,8 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
 	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
-	all, err := b.tempOf(tensor.F32, p.m.Mul(p.n))
-	if err != nil {
-		return all, err
-	}
-	bias, err := b.floats(quant.QAttentionBias)
-	if err != nil {
-		return all, err
-	}
+	all := b.tempOf(tensor.F32, p.m.Mul(p.n))
+	bias := b.floats(quant.QAttentionBias)
 	in := lower.ByteInputs{
 		A: quant.QAttentionInput, AScale: quant.QAttentionScale, AZero: quant.QAttentionZero, B: quant.QAttentionWeights,
 		BScale: quant.QAttentionWeightScale, BZero: quant.QAttentionWeightZero, YScale: lower.None, YZero: lower.None,

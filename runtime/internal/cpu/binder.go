@@ -41,11 +41,11 @@ type binder struct {
 	replaced []device.Operand // by input: the operand that replaces it; nil for no replacements
 
 	unsized bool  // Shape or OutShape was asked for extents that are not numbers
-	failed  error // see note
+	failed  error // see Note
 }
 
-// note keeps the first error that is not nil. Commands, and the step, then fail with it.
-func (b *binder) note(err error) {
+// Note keeps the first error that is not nil. Commands, and the step, then fail with it.
+func (b *binder) Note(err error) {
 	if b.failed == nil {
 		b.failed = err
 	}
@@ -148,7 +148,7 @@ func (b *binder) numbers(w words) ([]int64, error) {
 // the error if there is none.
 func (b *binder) kernel(op string) bindings.Kernel {
 	k, err := b.find(op)
-	b.note(err)
+	b.Note(err)
 	return k
 }
 
@@ -174,7 +174,7 @@ func (b *binder) find(op string) (bindings.Kernel, error) {
 
 // tiles returns the best kernel of f32_gemm that computes all products. Kernels that multiply by
 // its tiles, or pack operands for them, call it as a part.
-func (b *binder) tiles() (bindings.Kernel, error) {
+func (b *binder) tiles() bindings.Kernel {
 	const op = "f32_gemm"
 	skip := b.skip[op]
 	var last bindings.Kernel
@@ -184,11 +184,12 @@ func (b *binder) tiles() (bindings.Kernel, error) {
 		}
 		last = k
 		if skip == 0 {
-			return k, nil
+			return k
 		}
 		skip--
 	}
-	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
+	b.Note(device.Refuse("no other kernel %s", op))
+	return bindings.Kernel{}
 }
 
 // choose returns the best kernel of an op within the session's levels that fits the words.

@@ -121,9 +121,7 @@ func (b *binder) convKernel(kernel string, v *convWords) (k bindings.Kernel, err
 		}, products...)
 		return k, err
 	case v.dtype != tensor.F64:
-		if v.gemm, err = b.tiles(); err != nil {
-			return k, err
-		}
+		v.gemm = b.tiles()
 	}
 	return b.choose(kernel, v.words())
 }

@@ -24,7 +24,7 @@ const maxAxes = 16
 func (b *binder) width(d tensor.DType) int {
 	n := d.Bits() / 8
 	if n == 0 {
-		b.note(device.Refuse("elements of type %v are copied in Go", d))
+		b.Note(device.Refuse("elements of type %v are copied in Go", d))
 	}
 	return n
 }

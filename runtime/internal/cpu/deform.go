@@ -50,9 +50,7 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	}
 	d := &deformed{Deformed: s, dtype: wide(b.DType(0))}
 	for i, to := range []*device.Operand{&d.x, &d.w, &d.offsets, &d.bias, &d.mask} {
-		if *to, err = b.widened(i); err != nil {
-			return err
-		}
+		*to = b.widened(i)
 	}
 	return lower.Rounded(b, d.dtype, lower.Output(b, 0), func(y device.Operand) error {
 		d.y = y

@@ -61,7 +61,7 @@ func (w *words) storage(list ...storage) {
 func (b *binder) function(d tensor.DType, name string) bindings.Kernel {
 	t := d.Short()
 	if t == "" {
-		b.note(device.Refuse("no arithmetic on %v elements", d))
+		b.Note(device.Refuse("no arithmetic on %v elements", d))
 		return bindings.Kernel{}
 	}
 	return b.kernel(t + "_" + name)
@@ -128,10 +128,7 @@ func (b *binder) Map(m *lower.Map) error {
 	}
 	left, right := m.In[0], &m.In[1]
 	if wide(right.DType) != right.DType && wide(m.As) != tensor.F32 {
-		x, err := lower.As(b, m.As, *right)
-		if err != nil {
-			return err
-		}
+		x := lower.As(b, m.As, *right)
 		right.DType, right.Operand = m.As, x
 	}
 	k := b.mapping(m)

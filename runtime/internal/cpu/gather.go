@@ -45,9 +45,9 @@ func (b *binder) rowBytes(d tensor.DType, n graph.Dim) graph.Dim {
 		known, ok := n.Value()
 		switch {
 		case !ok:
-			b.note(device.Refuse("the length of rows of %v is not known", d))
+			b.Note(device.Refuse("the length of rows of %v is not known", d))
 		case d.Layout() != nil && known*d.Bits()%8 != 0:
-			b.note(device.Refuse("rows of %v %v do not fill bytes", known, d))
+			b.Note(device.Refuse("rows of %v %v do not fill bytes", known, d))
 		}
 		return graph.Known(d.Bytes(known))
 	}

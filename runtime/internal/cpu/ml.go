@@ -43,16 +43,12 @@ type learning struct {
 func bindLearned(o ml.Learned, b *binder) error {
 	l := &learned{packed: map[*ml.LinearMap][]byte{}}
 	linear, vectors := o.Maps()
+	var err error
 	for _, m := range linear {
-		k, err := b.tiles()
-		if err != nil {
-			return err
-		}
-		if l.packed[m], err = b.packedTensor(m.Weights, k, linearGemm(m, 1, 1, false).forPacking(), 1); err != nil {
+		if l.packed[m], err = b.packedTensor(m.Weights, b.tiles(), linearGemm(m, 1, 1, false).forPacking(), 1); err != nil {
 			return err
 		}
 	}
-	var err error
 	for _, m := range vectors {
 		if l.packed[m], err = b.packedTensor(m.Weights, b.kernel("f32_rbf"), rbfWords(m, 0, 1), 1); err != nil {
 			return err

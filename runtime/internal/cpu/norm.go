@@ -31,7 +31,7 @@ func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel) {
 		case tensor.F16, tensor.BF16:
 			half = b.dev.half
 		default:
-			b.note(device.Refuse("%v elements are computed in Go", d))
+			b.Note(device.Refuse("%v elements are computed in Go", d))
 		}
 	}
 	return half

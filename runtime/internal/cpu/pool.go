@@ -64,10 +64,7 @@ func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
 		return err
 	}
 	d := wide(b.DType(0))
-	x, err := lower.As(b, d, lower.Input(b, 0))
-	if err != nil {
-		return err
-	}
+	x := lower.As(b, d, lower.Input(b, 0))
 	return lower.Rounded(b, d, lower.Output(b, 0), func(y device.Operand) error {
 		return b.run("max_index", maxIndexWords(p, d, o.ColumnMajor), x, y, b.out(1))
 	})

@@ -35,7 +35,7 @@ func (b *binder) fromDoubles(d tensor.DType) randomStorage {
 	case d == tensor.F16, d == tensor.BF16:
 		l.first, l.later = b.kernel("f64_to_f32"), b.kernel("f32_to_"+d.Short())
 	case d.Short() == "":
-		b.note(device.Refuse("%v elements are drawn in Go", d))
+		b.Note(device.Refuse("%v elements are drawn in Go", d))
 	default:
 		l.first = b.kernel("f64_to_" + d.Short())
 	}

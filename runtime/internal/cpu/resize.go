@@ -110,11 +110,7 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 	half := b.halfOf(d)
 	x, from, last := b.in(0), d, d
 	if d.IsInteger() {
-		var err error
-		if x, err = b.floats(0); err != nil {
-			return err
-		}
-		from, last = tensor.F32, tensor.F32
+		x, from, last = b.floats(0), tensor.F32, tensor.F32
 	}
 	for i, t := range tables {
 		shape[t.Axis] = t.Out

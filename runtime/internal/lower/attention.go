@@ -321,11 +321,10 @@ func groupRotations(
 ) (all []*Rotation) {
 	f := b.Facts()
 	for i, x := range []*Heads{&a.Q, &a.K} {
-		r := &Rotation{X: x, Norm: Input(b, attention.GroupQueryNorm+i), Epsilon: o.Epsilon}
+		r := &Rotation{X: x, Norm: Input(b, attention.GroupQueryNorm+i), Epsilon: o.Epsilon, Interleaved: o.Interleaved}
 		if o.Rotary {
 			r.Cos, r.Sin = Input(b, attention.GroupCos), Input(b, attention.GroupSin)
-			r.Pairs, r.Interleaved = r.Cos.Dims[1], o.Interleaved
-			r.Positions, r.Index.Operand = PositionsOfBatches, list
+			r.Pairs, r.Positions, r.Index.Operand = r.Cos.Dims[1], PositionsOfBatches, list
 		}
 		if o.Rotary && f.Has(attention.GroupPositions) {
 			r.given(b, attention.GroupPositions, true)
