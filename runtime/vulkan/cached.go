@@ -1,7 +1,6 @@
 package vulkan
 
 import (
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
@@ -44,7 +43,7 @@ type appending struct {
 // Append adds a dispatch. A past that shares the output's memory stays in place.
 func (b *binder) Append(from lower.Heads, l *lower.Append) (lower.Heads, error) {
 	x := b.numbers(from)
-	n := b.known(l.Kept, l.BiasAt, l.Room, l.PastMemory, l.CacheRows)
+	n := b.known(l.Kept, l.BiasAt, l.Room, l.PastMemory, l.CacheRows, l.PastAt, l.CacheAt)
 	d := l.DType
 	if d == tensor.Invalid {
 		d = from.DType
@@ -53,11 +52,13 @@ func (b *binder) Append(from lower.Heads, l *lower.Append) (lower.Heads, error) 
 		return from, device.Refuse("the cache is %v, and the new rows are %v or codes", d, from.DType)
 	}
 	a := appending{kept: n[0], lengths: l.Lengths, bias: l.Bias.Operand, biasAt: n[1], masked: l.Masked}
-	c := cache{from: l.Past, pastRoom: n[3], at: l.Cache, rows: n[2], room: n[2], coded: d == tensor.I8}
+	c := cache{from: l.Past, fromAt: n[5], pastRoom: n[3], at: l.Cache, start: n[6], rows: n[2], room: n[2],
+		coded: d == tensor.I8}
 	if c.at.Place == device.None {
 		c.at = b.temp(d.Bytes(x.batch * x.heads * c.rows * cacheWidth(d, x.size)))
 	} else {
-		c.room, c.inPlace = n[4], c.from.Place == device.In && b.isRoom(c.from.Index, c.at.Index)
+		isState := c.from.Place == device.In && c.at.Place == device.Out && b.isRoom(c.from.Index, c.at.Index)
+		c.room, c.inPlace = n[4], isState
 	}
 	y, err := b.append(b.floatName(from.DType), x, a, c)
 	return y.lowered(d), err
@@ -162,61 +163,5 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	if err := b.products(m); err != nil {
 		return err
 	}
-	qh, kh, vh, err := o.Operands(b.In)
-	if err != nil {
-		return err
-	}
-	a := &attending{Attention: lower.NewAttention(lower.Heads{}, lower.Heads{}, lower.Heads{})}
-	a.Scale, a.Causal, a.Filter, a.NaN = o.Scale, o.Causal, o.Filter, attention.NaNKept
-	a.Mask, a.Scores = attention.ProjectedMask, attention.ProjectedScores
-	for i, h := range []attention.HeadRows{qh, kh, vh} {
-		*[]*headRows{&a.q, &a.k, &a.v}[i] = b.numbers(lower.Heads{HeadRows: h, DType: d, Operand: all})
-	}
-	grow, room := appending{}, a.k.rows
-	if b.Has(attention.ProjectedPast) {
-		grow.kept = b.Shape(attention.ProjectedPast)[3]
-		room += grow.kept
-	}
-	if b.Has(attention.ProjectedPast) && o.Shared {
-		room, grow.kept = grow.kept, 0
-		a.Lengths, err = b.Lengths(&lower.Lengths{Kind: lower.LengthsPast, Batch: kh.Batch, Tokens: kh.Rows,
-			Room: graph.Known(room), Past: graph.Known(room), Counts: lower.Input(b, attention.ProjectedPastLength)})
-		if err != nil {
-			return err
-		}
-		grow.lengths = a.Lengths
-	}
-	a.past = grow.kept
-	for _, x := range []*headRows{&a.q, &a.k} {
-		if *x, err = b.rotatedAfter(o, *x, grow, room); err != nil {
-			return err
-		}
-	}
-	if !b.Has(attention.ProjectedPast) && !b.Wants(1) {
-		return b.attend(a)
-	}
-	return b.attendHalves(a, grow, room, d)
-}
-
-// attendHalves appends keys and values to the two halves of a cache, and attends to them.
-func (b *binder) attendHalves(a *attending, grow appending, room int, d tensor.DType) (err error) {
-	c, variant := cache{rows: room, room: room}, b.floatName(d)
-	if b.Has(attention.ProjectedPast) {
-		c.from, c.pastRoom = b.in(attention.ProjectedPast), b.memory(attention.ProjectedPast)[3]
-	}
-	if b.Wants(1) {
-		c.at, c.room = b.out(1), b.outMemory(1)[3]
-		c.inPlace = b.isRoom(attention.ProjectedPast, 1)
-	} else {
-		c.at = b.temp(d.Bytes(2 * a.k.batch * a.k.heads * c.room * a.k.size))
-	}
-	head := a.k.batch * a.k.heads * a.k.size
-	if a.k, err = b.append(variant, a.k, grow, c); err != nil {
-		return err
-	}
-	c.fromAt, c.start = head*c.pastRoom, head*c.room
-	if a.v, err = b.append(variant, a.v, grow, c); err != nil {
-		return err
-	}
-	return b.attend(a)
+	return lower.AttendProjected(o, b, d, all)
 }

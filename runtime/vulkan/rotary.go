@@ -5,7 +5,6 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/lower"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -51,7 +50,7 @@ func (b *binder) Rotate(list ...*lower.Rotation) error {
 	}
 	for i, l := range list {
 		x := &heads[i]
-		if l.Cos.Place != device.None {
+		if l.Cos.Place != device.None || l.Base != 0 {
 			if err := b.rotated(x, l); err != nil {
 				return err
 			}
@@ -61,15 +60,22 @@ func (b *binder) Rotate(list ...*lower.Rotation) error {
 	return nil
 }
 
-// rotated rotates the rows of x by tables.
+// rotated rotates the rows of x.
 func (b *binder) rotated(x *headRows, l *lower.Rotation) error {
-	if l.Cos.DType != l.X.DType {
-		return device.Refuse("cosines are %v", l.Cos.DType)
-	}
-	table := l.Cos.Dims[:len(l.Cos.Dims)-1].Len()
-	n := b.known(l.Pairs, table)
+	n := b.known(l.Pairs, l.Past, l.Room)
 	r := &rotation{x: *x, out: *x, pairs: n[0], interleaved: l.Interleaved, cos: l.Cos.Operand, sin: l.Sin.Operand,
-		table: n[1], positions: l.Positions, index: l.Index.Operand}
+		positions: l.Positions, index: l.Index.Operand}
+	switch {
+	case l.Base != 0:
+		r.angles(l.X.DType, n[2], l.Base)
+		if r.index.Place == device.None {
+			r.positions, r.index = lower.PositionsFrom, constant(int32(n[1]))
+		}
+	case l.Cos.DType != l.X.DType:
+		return device.Refuse("cosines are %v", l.Cos.DType)
+	default:
+		r.table = b.known(l.Cos.Dims[:len(l.Cos.Dims)-1].Len())[0]
+	}
 	if r.out.at = l.Out; l.Out.Place == device.None {
 		r.out = b.sideBySide(*x)
 	}
@@ -101,20 +107,4 @@ func (b *binder) sideBySide(x headRows) headRows {
 	width := x.heads * x.size
 	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len())),
 		false}
-}
-
-// rotatedAfter returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
-// the past.
-func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past appending, room int) (headRows, error) {
-	if !o.Rotary || o.Pairs(x.size) == 0 {
-		return x, nil
-	}
-	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: lower.PositionsFrom,
-		index: constant(int32(past.kept))}
-	if past.lengths.Place != device.None {
-		r.positions, r.index = lower.PositionsOfBatches, past.lengths
-	}
-	const base = 10000
-	r.angles(b.DType(0), room, base)
-	return r.out, b.rotate(r)
 }

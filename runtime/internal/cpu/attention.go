@@ -69,7 +69,7 @@ func (b *binder) Append(x lower.Heads, a *lower.Append) (lower.Heads, error) {
 	switch {
 	case x.DType == tensor.I8:
 		return x, device.Refuse("codes are not copied to a cache")
-	case cache.Place == device.None && !past.Same(a.PastRows):
+	case cache.Place != device.Out && !past.Same(a.PastRows):
 		return x, device.Refuse("a past is in memory with room, and its new rows are not")
 	}
 	width := kit.CacheWidth(d, x.Size)
@@ -87,9 +87,11 @@ func (b *binder) Append(x lower.Heads, a *lower.Append) (lower.Heads, error) {
 	w.dim(x.Size)
 	w.dtype(d)
 	w.dim(a.Kept, x.Heads.Mul(pastHead), pastHead, h.PerBatch, h.PerHead, a.Room)
-	bias := a.Bias.At(a.BiasAt.Mul(graph.Known(a.Bias.DType.Bits() / 8)))
+	bytes := func(n graph.Dim, d tensor.DType) graph.Dim { return n.Mul(graph.Known(d.Bits() / 8)) }
+	from, bias := a.Past.At(bytes(a.PastAt, d)), a.Bias.At(bytes(a.BiasAt, a.Bias.DType))
+	cache = cache.At(bytes(a.CacheAt, d))
 	return lower.Heads{HeadRows: h, DType: d, Operand: cache},
-		b.run("attention_append", w, a.Past, placeOf(x), bias, a.Lengths, cache)
+		b.run("attention_append", w, from, placeOf(x), bias, a.Lengths, cache)
 }
 
 // Attend adds the command f32_attention or f64_attention.

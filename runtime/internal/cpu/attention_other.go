@@ -10,26 +10,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rotation is a command f32_rotary.
-type rotation struct {
-	*lower.Rotation
-	out  lower.Heads
-	base float64   // of angles that are computed, if there are no tables
-	past graph.Dim // position of the first token if there is no index
-}
-
-// Rotate adds a command for each rotation.
+// Rotate adds a command for each rotation. Scratch is rotated in place.
 func (b *binder) Rotate(list ...*lower.Rotation) error {
 	for _, r := range list {
 		y := *r.X
-		if y.Operand = r.Out; r.Out.Place == device.None {
+		switch {
+		case r.Out.Place != device.None:
+			y.Operand = r.Out
+		case y.Operand.Place != device.Temp:
 			width := y.Heads.Mul(y.Size)
 			h := attention.HeadRows{Batch: y.Batch, Heads: y.Heads, Rows: y.Rows, Size: y.Size, PerBatch: y.Rows.Mul(width),
 				PerHead: y.Size, PerRow: width}
 			t := b.tempOf(tensor.F32, h.Batch.Mul(h.PerBatch))
 			y = lower.Heads{HeadRows: h, DType: tensor.F32, Operand: t}
 		}
-		if err := b.rotate(&rotation{Rotation: r, out: y}); err != nil {
+		if err := b.rotate(r, y); err != nil {
 			return err
 		}
 		*r.X = y
@@ -37,8 +32,8 @@ func (b *binder) Rotate(list ...*lower.Rotation) error {
 	return nil
 }
 
-// rotate adds the command.
-func (b *binder) rotate(r *rotation) error {
+// rotate adds the command f32_rotary.
+func (b *binder) rotate(r *lower.Rotation, out lower.Heads) error {
 	x, rows, index := r.X, graph.Known(0), r.Index.DType
 	if n := len(r.Cos.Dims); n > 0 {
 		rows = r.Cos.Dims[:n-1].Len()
@@ -50,17 +45,17 @@ func (b *binder) rotate(r *rotation) error {
 	w.part(b.dev.half)
 	w.dim(x.Batch, x.Heads, x.Rows, x.Size, r.Pairs)
 	w.heads(*x)
-	w.heads(r.out)
+	w.heads(out)
 	w.bool(r.Interleaved)
 	w.dtype(r.Norm.DType)
 	w.float(float64(r.Epsilon))
 	w.dtype(r.Cos.DType)
 	w.dim(rows)
-	w.float(r.base)
+	w.float(r.Base)
 	w.int(int(r.Positions))
 	w.dtype(index)
-	w.dim(r.past)
-	return b.run("f32_rotary", w, placeOf(*x), r.Cos.Operand, r.Sin.Operand, r.Index.Operand, r.Norm.Operand, placeOf(r.out))
+	w.dim(r.Past)
+	return b.run("f32_rotary", w, placeOf(*x), r.Cos.Operand, r.Sin.Operand, r.Index.Operand, r.Norm.Operand, placeOf(out))
 }
 
 func bindLinearAttention(o *attention.LinearAttention, b *binder) error {

@@ -30,10 +30,10 @@ func (c *rotaryCase) words(t *testing.T, base float64) words {
 		graph.Known(c.d))
 	x := lower.Heads{HeadRows: h, DType: c.dtype}
 	tables := lower.Value{DType: c.dtype, Dims: graph.Dims{graph.Known(2*c.tokens + 5), graph.Known(c.pairs)}}
-	r := &rotation{base: base, past: graph.Known(2), out: x, Rotation: &lower.Rotation{X: &x, Cos: tables, Sin: tables,
-		Pairs: graph.Known(c.pairs), Interleaved: c.interleaved, Norm: lower.Value{DType: c.dtype}, Epsilon: 1e-3,
-		Positions: c.positions, Index: lower.Value{DType: tensor.I64}}}
-	return wordsOf(t, b, func() error { return b.rotate(r) })
+	r := &lower.Rotation{X: &x, Cos: tables, Sin: tables, Pairs: graph.Known(c.pairs), Interleaved: c.interleaved,
+		Norm: lower.Value{DType: c.dtype}, Epsilon: 1e-3, Positions: c.positions, Index: lower.Value{DType: tensor.I64},
+		Base: base, Past: graph.Known(2)}
+	return wordsOf(t, b, func() error { return b.rotate(r, x) })
 }
 
 // position returns the position of a token.

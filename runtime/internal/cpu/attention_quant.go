@@ -19,7 +19,7 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 	inner.In = quant.AsProjected(b.In)
 	own := b.step.Commands
 	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
-	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
+	if err := lower.AttendProjected(&o.ProjectedAttention, x, tensor.F32, all); err != nil {
 		return err
 	}
 	numbers := make([]int, len(b.In))
