@@ -123,9 +123,7 @@ func (b *binder) attend(a *attending) error {
 		}
 	}
 	tiled := stage == 0 && a.isTiled(b.dev)
-	if err := b.loops(a.turns(tiled)); err != nil {
-		return err
-	}
+	b.Note(b.loops(a.turns(tiled)))
 	var w words
 	w.int(a.q.batch, a.q.heads, a.q.heads/a.k.heads, a.q.rows, a.k.rows, a.q.size, a.v.size)
 	w.heads(a.q)

@@ -85,11 +85,8 @@ func (b *binder) powers(m *lower.Map) error {
 	d, out := m.In[1].DType, b.OutShape(0)
 	xs, _ := m.In[0].Dims.Concrete()
 	ys, _ := m.In[1].Dims.Concrete()
-	dims, steps := broadcast(out, xs, ys)
 	w := words{uint32(out.Len())}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, xs, ys)
 	constants := []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}
 	return b.flat("eltwise/power", variant, out.Len(), constants, w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
 }
@@ -177,20 +174,23 @@ func stepAlong(s tensor.Shape, axis int) int {
 	return s[axis+1:].Len()
 }
 
-// under appends n extents, and n strides of each input, innermost last. Missing axes have extent 1.
-func (w *words) under(n int, dims []int, steps ...[]int) error {
-	if len(dims) > n {
-		return device.Refuse("values are stretched along %d axes", len(dims))
+// under appends broadcastAxes extents of out and strides of each input, innermost last. Missing axes
+// have extent 1.
+func (b *binder) under(w *words, out tensor.Shape, inputs ...tensor.Shape) {
+	dims, steps := broadcast(out, inputs...)
+	room := broadcastAxes - len(dims)
+	if room < 0 {
+		b.Note(device.Refuse("values are stretched along %d axes", len(dims)))
+		return
 	}
-	for range n - len(dims) {
+	for range room {
 		w.int(1)
 	}
 	w.int(dims...)
 	for _, s := range steps {
-		w.int(make([]int, n-len(dims))...)
+		w.int(make([]int, room)...)
 		w.int(s...)
 	}
-	return nil
 }
 
 // pairs adds a dispatch of a function of two values of type d, stretched to out.
@@ -204,12 +204,9 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 	}
 	include := strings.TrimPrefix(shader, "eltwise/")
 	f := b.function(include, name)
-	dims, steps := broadcast(out, xs, ys)
 	var w words
 	w.int(out.Len(), 0, 0, 0)
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, xs, ys)
 	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
 }
 
@@ -251,12 +248,9 @@ func (b *binder) Select(s *lower.Select) error {
 	for i, v := range []lower.Value{s.Condition, s.X, s.Y} {
 		shapes[i], _ = v.Dims.Concrete()
 	}
-	dims, steps := broadcast(out, shapes...)
 	var w words
 	w.int(out.Len(), 0, 0, 0, 0)
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, shapes...)
 	return b.flat("eltwise/where", variant, out.Len(), nil, w, s.Condition.Operand, s.X.Operand, s.Y.Operand,
 		s.Out.Operand)
 }

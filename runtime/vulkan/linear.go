@@ -36,9 +36,7 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 	w.int(k[0], k[1], o.Heads, o.KVHeads, dk, dv, cols(4), cols(5), max(o.Window, 1))
 	w.float(scale)
 	n := k[0] * o.KVHeads * dv
-	if err := b.loops(k[1] * dk * (2 + max(1, o.Heads/o.KVHeads))); err != nil {
-		return err
-	}
+	b.Note(b.loops(k[1] * dk * (2 + max(1, o.Heads/o.KVHeads))))
 	defer b.works(4 * n * dk * k[1])
 	constants := []uint32{uint32(kit.Btoi(b.Has(5))), uint32(kit.Btoi(b.Has(3))), uint32(kit.Btoi(b.Wants(1)))}
 	return b.flat("attention/linear", variant, n, constants, w,

@@ -68,11 +68,8 @@ func (b *binder) packed(f packedFunction) error {
 		operands[i], shapes[i] = b.in(i), b.Shape(i)
 	}
 	total, each := b.OutShape(0).Len(), 32/out.Bits()
-	dims, steps := broadcast(b.OutShape(0), shapes...)
 	w := words{uint32(total)}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, b.OutShape(0), shapes...)
 	w.int(make([]int, broadcastAxes*(most-len(shapes)))...)
 	w = append(w, f.numbers[:]...)
 	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)),
@@ -159,9 +156,7 @@ func (b *binder) window(name string, axes []int, last bool) error {
 		return device.Refuse("%d elements along %d axes are reduced to one", count, len(over))
 	}
 	total, each := b.OutShape(0).Len(), 32/min(out.Bits(), 32)
-	if err := b.loops(each * (count*(1+2*windowAxes) + 64)); err != nil {
-		return err
-	}
+	b.Note(b.loops(each * (count*(1+2*windowAxes) + 64)))
 	w := words{}
 	w.int(total, count)
 	for _, list := range [][]axisSteps{kept, over} {

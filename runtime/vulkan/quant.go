@@ -34,10 +34,7 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 		variant += "_" + scales
 	}
 	n := b.OutShape(0).Len()
-	w, err := b.gridWords(g, n)
-	if err != nil {
-		return err
-	}
+	w := b.gridWords(g, n)
 	return b.flat(shader, variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
@@ -50,10 +47,7 @@ func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 		if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
 			return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 		}
-		w, err := b.gridWords(o.Granularity, b.OutShape(0).Len())
-		if err != nil {
-			return err
-		}
+		w := b.gridWords(o.Granularity, b.OutShape(0).Len())
 		return b.narrow(b.DType(0), o.Saturate, true, precisions[o.Precision(b.DType(1))], w)
 	}
 	if !d.IsInteger() || d.Bits() > 16 || b.DType(0) != b.DType(1) {
@@ -75,17 +69,14 @@ func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 }
 
 // gridWords returns the words of a grid of scales for n elements, as grid passes them.
-func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
+func (b *binder) gridWords(g quant.Granularity, n int) (w words) {
 	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return nil, err
-	}
+	b.Note(err)
 	s := b.known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	var w words
 	w.int(n)
 	w.int(s...)
 	w.bool(b.Has(2))
-	return w, nil
+	return w
 }
 
 // scaleVariant returns the variant for scales of type d.
@@ -117,10 +108,7 @@ func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
 	}
 	codes := b.codesOf(d)
 	n := b.OutShape(0).Len()
-	w, err := b.gridWords(g, n)
-	if err != nil {
-		return err
-	}
+	w := b.gridWords(g, n)
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table,
 		b.out(0))
 }
@@ -132,10 +120,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 	}
 	n, bits := b.OutShape(0).Len(), d.Bits()
-	w, err := b.gridWords(o.Granularity, n)
-	if err != nil {
-		return err
-	}
+	w := b.gridWords(o.Granularity, n)
 	least, most := 0, 1<<bits-1
 	if d.Kind() == tensor.Signed {
 		least, most = -1<<(bits-1), 1<<(bits-1)-1
@@ -166,9 +151,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	a := b.in(0)
 	if b.accuracy.Rounds(o.Rounds) {
 		a = b.temp(tensor.F32.Bytes(m * o.K))
-		if err := b.loops(2 * o.Block); err != nil {
-			return err
-		}
+		b.Note(b.loops(2 * o.Block))
 		total := m * o.Blocks()
 		if err := b.flat("quant/round", variant, total, nil,
 			words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
@@ -214,9 +197,7 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	size := min(256, b.dev.info.Caps.MaxInvocations)
 	rows := min(m, fewRows)
 	const columns = 4
-	if err := b.loops((deep*columns + size - 1) / size * rows); err != nil {
-		return err
-	}
+	b.Note(b.loops((deep*columns + size - 1) / size * rows))
 	var w words
 	w.int(m, n, deep, o.Block, step, along)
 	defer b.works(m * o.N * o.K)
@@ -254,12 +235,9 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 			return device.Refuse("scales are %v and %v", b.DType(y), b.DType(i))
 		}
 	}
-	dims, steps := broadcast(b.OutShape(0), b.Shape(a), b.Shape(c))
 	n := b.OutShape(0).Len()
 	w := words{uint32(n)}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, b.OutShape(0), b.Shape(a), b.Shape(c))
 	zeros := kit.Btoi(b.Has(a+2)) | kit.Btoi(b.Has(c+2))<<1 | kit.Btoi(b.Has(y+1))<<2
 	constants := []uint32{uint32(kit.Btoi(o.Product)), signed(b.DType(a)), uint32(kit.Btoi(half)), uint32(zeros)}
 	var operands []device.Operand

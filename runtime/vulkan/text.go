@@ -42,9 +42,7 @@ func bindTfIdf(o *text.TfIdf, b *binder) error {
 		firsts[i+1] += firsts[i]
 	}
 	distances := min(o.Skips, n) + 1
-	if err := b.loops(int(most) * (1 + distances*n*(1+longest))); err != nil {
-		return err
-	}
+	b.Note(b.loops(int(most) * (1 + distances*n*(1+longest))))
 	flags, w := words{uint32(size)}, words{}
 	w.int(y.Len(), width, n, distances, len(grams))
 	flags.bool(o.Counted(), o.Weighted())
