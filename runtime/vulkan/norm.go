@@ -16,13 +16,6 @@ var normRows = []row{
 	rowFor("lrn", bindLRN),
 	rowFor("lp_norm", bindLpNorm),
 	rowFor("mean_variance", bindMeanVariance),
-	rowFor("layer_norm", func(o *nn.LayerNorm, b *binder) error { return bindLayerNorm(o, b.out(1), b.out(2), b) }),
-	rowFor("layer_norm", func(o *nn.SimplifiedNorm, b *binder) error {
-		return bindLayerNorm(&o.LayerNorm, device.Operand{}, b.out(1), b)
-	}),
-	rowFor("skip_norm", bindSkipNorm),
-	rowFor("group_norm", bindGroupNorm),
-	rowFor("batch_norm", bindBatchNorm),
 }
 
 // lanes adds a dispatch of one workgroup for each lane of n elements. The size of a workgroup grows
@@ -188,97 +181,38 @@ func (b *binder) normRows(variant string, r *rows) error {
 		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
 }
 
-func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) error {
+// RowNorm adds a dispatch.
+func (b *binder) RowNorm(r *lower.RowNorm) error {
 	variant := b.sameTypes()
-	if b.Out[0].DType != b.DType(0) {
-		return device.Refuse("%v elements become %v", b.DType(0), b.Out[0].DType)
+	if r.Y.DType != r.X.DType {
+		return device.Refuse("%v elements become %v", r.X.DType, r.Y.DType)
 	}
-	x := b.In[0].Dims
-	if b.Has(2) && !b.Wants(1) && !b.Wants(2) {
-		if batch, channels, ok := o.PerRow(x, b.In[1].Dims, b.In[2].Dims); ok {
-			return b.rowNorm(o, variant, batch, channels)
-		}
-	}
-	for i, v := range b.In[1:] {
-		if v != nil && !o.PerElement(x, v.Dims) {
-			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
-		}
-	}
-	for _, v := range b.Out[1:] {
-		if v != nil && v.DType != tensor.F32 {
+	for _, v := range []lower.Value{r.Mean, r.InvStd} {
+		if v.Place != device.None && v.DType != tensor.F32 {
 			return device.Refuse("statistics are %v", v.DType)
 		}
 	}
-	count, n, err := o.Split(x)
-	if err != nil {
-		return err
-	}
-	s := b.known(count, n)
+	s := b.known(r.Rows, r.N, r.SkipRows)
 	return b.normRows(variant, &rows{
-		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2),
-		y: b.out(0), mean: mean, inverse: inverse,
+		rows: s[0], n: s[1], skip: s[2], centred: r.Centred, epsilon: r.Epsilon, x: r.X.Operand, skipped: r.Skip.Operand,
+		bias: r.Bias.Operand, scale: r.Scale.Operand, shift: r.Shift.Operand, y: r.Y.Operand, mean: r.Mean.Operand,
+		inverse: r.InvStd.Operand, sum: r.Sum.Operand,
 	})
 }
 
-// rowNorm adds the dispatch that normalises rows with a scale and a bias for each channel of them.
-func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.Dim) error {
-	_, n, err := o.Split(b.In[0].Dims)
-	if err != nil {
-		return err
-	}
-	s := b.known(batch, channels, n)
+// GroupNorm adds a dispatch.
+func (b *binder) GroupNorm(n *lower.GroupNorm) error {
+	s := b.known(n.Batch, n.Channels, n.Inner, n.Groups, n.Params)
 	var w words
-	w.int(s[0], s[1], s[2], s[1], s[1])
-	w.float(float64(o.Epsilon))
-	return b.keptLanes("norm/group", variant, s[0]*s[1], s[2], nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	w.int(s...)
+	w.float(n.Epsilon)
+	return b.keptLanes("norm/group", b.sameTypes(), s[0]*s[3], s[1]/s[3]*s[2], nil, w, n.X.Operand, n.Scale.Operand,
+		n.Bias.Operand, n.Y.Operand)
 }
 
-func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	variant := b.sameTypes()
-	for _, i := range []int{1, 2} {
-		if b.Wants(i) && b.Out[i].DType != tensor.F32 {
-			return device.Refuse("statistics are %v", b.Out[i].DType)
-		}
-	}
-	x, skip := b.Shape(0), b.Shape(1)
-	n := x[len(x)-1]
-	r := &rows{
-		rows: x.Len() / n, n: n, skip: skip.Len() / n, centred: o.Centred, epsilon: float64(o.Epsilon),
-		x: b.in(0), skipped: b.in(1), scale: b.in(2), y: b.out(0), mean: b.out(1), inverse: b.out(2), sum: b.out(3),
-	}
-	beta, bias := o.Inputs()
-	if beta >= 0 {
-		r.shift = b.in(beta)
-	}
-	r.bias = b.in(bias)
-	return b.normRows(variant, r)
-}
-
-func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
-	variant := b.sameTypes()
-	groups, params, err := o.Split(b.In[0].Dims[1])
-	if err != nil {
-		return err
-	}
-	s := b.known(groups, params)
-	if err := b.haveElements(s[1], 1, 2); err != nil {
-		return err
-	}
-	x := b.Shape(0)
-	var w words
-	w.int(x[0], x[1], x[2:].Len(), s[0], s[1])
-	w.float(float64(o.Epsilon))
-	return b.keptLanes("norm/group", variant, x[0]*s[0], x[1]/s[0]*x[2:].Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
-}
-
-func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
-	variant := b.sameTypes()
-	batch, channels, inner := o.Split(b.In[0].Dims)
-	s := b.known(batch, channels, inner)
-	if err := b.haveElements(s[1], 1, 2, 3, 4); err != nil {
-		return err
-	}
-	n := b.Shape(0).Len()
+// BatchNorm adds a dispatch.
+func (b *binder) BatchNorm(o *lower.BatchNorm) error {
+	variant, s, n := b.sameTypes(), b.known(o.Batch, o.Channels, o.Inner), b.Shape(0).Len()
 	var w words
 	if o.Training {
 		w.int(s...)
@@ -306,14 +240,4 @@ func (b *binder) train(variant string, s []int, w words) error {
 		wants |= uint32(kit.Btoi(b.Wants(i))) << i
 	}
 	return b.keptLanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
-}
-
-// haveElements refuses inputs that do not have n elements.
-func (b *binder) haveElements(n int, inputs ...int) error {
-	for _, i := range inputs {
-		if b.Shape(i).Len() != n {
-			return device.Refuse("input %d has %d elements, not %d", i, b.Shape(i).Len(), n)
-		}
-	}
-	return nil
 }

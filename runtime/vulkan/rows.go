@@ -17,6 +17,7 @@ func families() [][]row {
 		lower.Summations[*binder](),
 		lower.Lookups[*binder](),
 		lower.Attentions[*binder](),
+		lower.Norms[*binder](),
 		lower.ByteProducts[*binder]("product"),
 		lower.ByteConvs[*binder]("conv"),
 		attentionRows,
