@@ -112,6 +112,15 @@ func (a *Accelerator) Alternatives(b *device.Binding) (steps []*device.Step, err
 	return steps, nil
 }
 
+// overwrites are the shaders that may write their result over an input. They read an element of the
+// input only for the element of the result in the same place.
+var overwrites = set(
+	"copy/fill", "copy/strided", "eltwise/binary", "eltwise/cast", "eltwise/compare", "eltwise/fused", "eltwise/power",
+	"eltwise/test", "eltwise/unary", "eltwise/where", "norm/batch", "scatter/note", "scatter/reduce", "scatter/rows",
+	"scatter/write", "conv/depth", "conv/direct", "conv/gemm", "conv/matrix", "matmul/gemm", "matmul/gemv", "matmul/join",
+	"matmul/matrix",
+)
+
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if b.HasRoom() && !r.Room {
 		return nil, device.Refuse("an operand is in memory with more room than it takes")
@@ -121,8 +130,15 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if err := x.checkOperands(); err != nil {
 		return nil, err
 	}
-	if err := guard.Call(func() error { return r.Bind(b.Op, x) }); err != nil {
+	err := guard.Call(func() error { return r.Bind(b.Op, x) })
+	if x.failed != nil {
+		err = x.failed
+	}
+	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(x.step.Commands, func(c device.Command) bool { return !overwrites[c.Kernel.Op()] }) {
+		x.step.InPlace = nil
 	}
 	x.step.Joins, x.step.Splits = nil, nil // dispatches copy parts that are in place, too
 	if x.step.Commands == nil {

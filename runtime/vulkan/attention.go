@@ -5,19 +5,15 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention).InRoom(),
-	rowFor("attention", bindMultiHeadAttention).InRoom(),
-	rowFor("attention", bindGroupQueryAttention).InRoom(),
 	rowFor("attention", bindProjectedAttention).InRoom(),
 	rowFor("attention", bindFlexAttention),
-	rowFor("rotary", bindRotary),
-	rowFor("append_codes", bindAppendCodes).InRoom(),
 	rowFor("widen_codes", bindWidenCodes).InRoom(),
 	rowFor("linear", bindLinearAttention),
 	rowFor("causal", bindCausalConv),
@@ -45,13 +41,18 @@ type headRows struct {
 	coded                            bool
 }
 
-// heads returns operand x of element type d as the view h describes it.
-func heads(x device.Operand, d tensor.DType, h attention.HeadRows) (headRows, error) {
-	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
-	if err != nil {
-		return headRows{}, err
-	}
-	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x, d == tensor.I8}, nil
+// numbers returns an operand with extents that are numbers.
+func (b *binder) numbers(h lower.Heads) headRows {
+	s := b.known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
+	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], h.Operand, h.DType == tensor.I8}
+}
+
+// lowered returns the operand, of element type d, as numbers takes it.
+func (h *headRows) lowered(d tensor.DType) lower.Heads {
+	n := graph.Known
+	return lower.Heads{DType: d, Operand: h.at, HeadRows: attention.HeadRows{
+		Batch: n(h.batch), Heads: n(h.heads), Rows: n(h.rows), Size: n(h.size), Start: n(h.start),
+		PerBatch: n(h.perBatch), PerHead: n(h.perHead), PerRow: n(h.perRow)}}
 }
 
 // whole returns operand x as [batch,heads,rows,size]. Room is the rows that the memory of a head
@@ -84,53 +85,45 @@ const (
 	maskBytes
 )
 
-// The sinks.
-const (
-	noSink = iota
-	zeroSinks
-	givenSinks
-)
-
 // attending is a dispatch of attention/attention or attention/tile.
 type attending struct {
-	q, k, v    headRows
-	scale      *float32 // nil for 1/sqrt(size)
-	cap        float32
-	past       int // keys before the key of the first query; not used with lengths
-	causal     bool
-	window     int
-	lengths    device.Operand // none if all batches have all keys
-	scores     int            // input that is added to scores; negative for none
-	there      int            // input of integers that select keys; negative for none
-	filter     float32
-	sink       int
-	sinkInput  int
-	stage      int // of output 3; negative for none
-	sideBySide bool
-	nan        attention.NaN
+	*lower.Attention
+	q, k, v headRows
+	past    int // keys before the key of the first query; not used with lengths
+}
+
+// Attend adds the dispatches of attention.
+func (b *binder) Attend(a *lower.Attention) error {
+	if a.Doubles {
+		return device.Refuse("softmax is in float64")
+	}
+	x := &attending{Attention: a}
+	for i, h := range []lower.Heads{a.Q, a.K, a.V} {
+		if h.DType != a.Q.DType && h.DType != tensor.I8 {
+			return device.Refuse("keys or values are %v and the query %v", h.DType, a.Q.DType)
+		}
+		*[]*headRows{&x.q, &x.k, &x.v}[i] = b.numbers(h)
+	}
+	x.past = b.known(a.Past)[0]
+	return b.attend(x)
 }
 
 // attend adds the dispatch. Its result is output 0. If few workgroups would run, each query's keys
 // are split among several, and a second dispatch joins their sums.
 func (b *binder) attend(a *attending) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 ||
 		b.dev.info.Caps.MaxInvocations < attentionSide {
 		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
 	}
 	stage, shown := 0, device.Operand{}
-	if a.stage >= 0 && b.Wants(3) {
-		if stage, shown = a.stage+1, b.out(3); a.lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
+	if a.Stage >= 0 && b.Wants(3) {
+		if stage, shown = a.Stage+1, b.out(3); a.Lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
 			return device.Refuse("scores are shown as %v, or of different numbers of keys in batches", b.Out[3].DType)
 		}
 	}
 	tiled := stage == 0 && a.isTiled(b.dev)
-	if err := b.loops(a.turns(tiled)); err != nil {
-		return err
-	}
+	b.Note(b.loops(a.turns(tiled)))
 	var w words
 	w.int(a.q.batch, a.q.heads, a.q.heads/a.k.heads, a.q.rows, a.k.rows, a.q.size, a.v.size)
 	w.heads(a.q)
@@ -150,21 +143,21 @@ func (b *binder) attend(a *attending) error {
 		variant += "_codes"
 	}
 	scale := 1 / math.Sqrt(float64(max(a.q.size, 1)))
-	if a.scale != nil {
-		scale = float64(*a.scale)
+	if a.Scale != nil {
+		scale = float64(*a.Scale)
 	}
-	w.float(scale, float64(a.cap))
+	w.float(scale, float64(a.Cap))
 	w.int(a.past)
 	keys, there, intWords, err := b.keyWords(a, &w)
 	if err != nil {
 		return err
 	}
 	sink := device.Operand{}
-	if a.sink == givenSinks {
-		if b.DType(a.sinkInput) != b.DType(0) {
-			return device.Refuse("sinks are %v", b.DType(a.sinkInput))
+	if a.Sink == lower.GivenSinks {
+		if b.DType(a.SinkInput) != b.DType(0) {
+			return device.Refuse("sinks are %v", b.DType(a.SinkInput))
 		}
-		sink = b.in(a.sinkInput)
+		sink = b.in(a.SinkInput)
 	}
 	n, parts, partial := a.q.batch*a.q.heads*a.q.rows, 1, device.Operand{}
 	groups := n
@@ -180,12 +173,11 @@ func (b *binder) attend(a *attending) error {
 	}
 	w.int(parts)
 	constants := []uint32{
-		mask, uint32(kit.Btoi(a.causal)), uint32(a.window), uint32(kit.Btoi(a.lengths.Place != device.None)),
-		uint32(keys), uint32(intWords), uint32(a.sink), uint32(kit.Btoi(a.sideBySide)), uint32(kit.Btoi(parts > 1)),
-		uint32(a.nan), uint32(kit.Btoi(a.k.inWords())), uint32(kit.Btoi(a.v.inWords())),
+		mask, uint32(kit.Btoi(a.Causal)), uint32(a.Window), uint32(kit.Btoi(a.Lengths.Place != device.None)),
+		uint32(keys), uint32(intWords), uint32(a.Sink), uint32(kit.Btoi(a.SideBySide)), uint32(kit.Btoi(parts > 1)),
+		uint32(a.NaN), uint32(kit.Btoi(a.k.inWords())), uint32(kit.Btoi(a.v.inWords())),
 	}
-	operands := []device.Operand{a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, y, partial}
-	b.step.InPlace = nil
+	operands := []device.Operand{a.q.at, a.k.at, a.v.at, added, there, a.Lengths, sink, y, partial}
 	if tiled {
 		err = b.dispatch("attention/tile", variant, attentionSide, b.flatGroups(groups*parts),
 			append(constants, uint32(a.wide()), tileStep), w, operands...)
@@ -201,7 +193,7 @@ func (b *binder) attend(a *attending) error {
 	w = words{}
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
 	return b.flat("attention/join", shortName(b.DType(0)), total,
-		[]uint32{uint32(kit.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
+		[]uint32{uint32(kit.Btoi(a.SideBySide)), uint32(a.NaN)}, w, partial, b.out(0))
 }
 
 // tileWaste is the most work of attention/tile, as a multiple of what scores and results need, by type
@@ -237,11 +229,11 @@ func (a *attending) turns(tiled bool) int {
 // maskWords appends the strides of the added mask along the axes of scores, and its number of
 // columns, -1 if it is stretched. It returns the mask's kind and operand.
 func (b *binder) maskWords(a *attending, w *words) (uint32, device.Operand, error) {
-	if a.scores < 0 || !b.Has(a.scores) {
+	if !b.Has(a.Scores) {
 		w.int(0, 0, 0, 0, -1)
 		return maskNone, device.Operand{}, nil
 	}
-	s := b.Shape(a.scores)
+	s := b.Shape(a.Scores)
 	cols := -1
 	if n := len(s); n > 0 && s[n-1] != 1 {
 		cols = s[n-1]
@@ -253,31 +245,29 @@ func (b *binder) maskWords(a *attending, w *words) (uint32, device.Operand, erro
 		w.int(stepAlong(s, i-4+len(s)))
 	}
 	w.int(cols)
-	switch b.DType(a.scores) {
+	switch b.DType(a.Scores) {
 	case tensor.Bool:
-		return maskBytes, b.in(a.scores), nil
+		return maskBytes, b.in(a.Scores), nil
 	case b.DType(0):
-		return maskAdded, b.in(a.scores), nil
+		return maskAdded, b.in(a.Scores), nil
 	}
-	return 0, device.Operand{}, device.Refuse("masks are %v", b.DType(a.scores))
+	return 0, device.Operand{}, device.Refuse("masks are %v", b.DType(a.Scores))
 }
 
 // keyWords appends the columns of the integers that select keys, and the number that is added for
 // the other keys. It returns the integers' form, their operand, and the words of each.
 func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there device.Operand, words int, err error) {
-	if a.there < 0 || !b.Has(a.there) {
+	if !b.Has(a.Mask) {
 		w.int(0)
 		w.float(0)
 		return attention.NoMask, there, 1, nil
 	}
-	if words, err = intWords(b.DType(a.there)); err != nil {
-		return form, there, words, err
-	}
-	form, err = attention.KeyMaskOf(b.In[a.there], graph.Known(a.q.batch), graph.Known(a.q.rows))
+	words = b.intWords(b.DType(a.Mask))
+	form, err = attention.KeyMaskOf(b.In[a.Mask], graph.Known(a.q.batch), graph.Known(a.q.rows))
 	if err != nil {
 		return form, there, words, err
 	}
-	s, total, fits := b.Shape(a.there), a.k.rows, true
+	s, total, fits := b.Shape(a.Mask), a.k.rows, true
 	cols := s[len(s)-1]
 	switch form {
 	case attention.KeysThere:
@@ -287,84 +277,25 @@ func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there
 	case attention.SquareOf:
 		fits = cols >= total && a.past+a.q.rows <= cols
 	}
-	if !fits || a.lengths.Place != device.None {
+	if !fits || a.Lengths.Place != device.None {
 		return form, there, words, device.Refuse("a mask %v for %d keys", s, total)
 	}
 	w.int(cols)
-	w.float(float64(a.filter))
-	return form, b.in(a.there), words, nil
-}
-
-// checkRows refuses keys or values in the listed inputs unless they are of the type of input 0, or
-// codes.
-func (b *binder) checkRows(list ...int) error {
-	for _, i := range list {
-		if b.Has(i) && b.DType(i) != b.DType(0) && b.DType(i) != tensor.I8 {
-			return device.Refuse("input %d is %v and the query %v", i, b.DType(i), b.DType(0))
-		}
-	}
-	return nil
+	w.float(float64(a.Filter))
+	return form, b.in(a.Mask), words, nil
 }
 
 // intWords returns the 32-bit words of an integer of type d. It refuses types that shaders do not
 // read as words.
-func intWords(d tensor.DType) (int, error) {
+func (b *binder) intWords(d tensor.DType) int {
 	switch d {
 	case tensor.I32:
-		return 1, nil
+		return 1
 	case tensor.I64:
-		return 2, nil
+		return 2
 	}
-	return 0, device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d)
-}
-
-func bindAttention(o *attention.Attention, b *binder) error {
-	if err := b.OnlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue},
-		[]int{1, 2}); err != nil {
-		return err
-	}
-	if o.InFloat64(b.In) {
-		return device.Refuse("softmax is in float64")
-	}
-	if err := b.checkRows(attention.Key, attention.Value); err != nil {
-		return err
-	}
-	qh, kh, vh, err := o.Operands(b.InMemory())
-	if err != nil {
-		return err
-	}
-	rows := func(i int) graph.Dim { return b.In[i].Dims[len(b.In[i].Dims)-2] }
-	kh.Rows, vh.Rows = rows(attention.Key), rows(attention.Value)
-	a := &attending{
-		scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.Mask, there: -1, stage: o.Stage,
-		sideBySide: len(b.In[0].Dims) == 3, nan: o.NaN,
-	}
-	if a.q, err = heads(b.in(attention.Query), b.DType(attention.Query), qh); err != nil {
-		return err
-	}
-	if a.k, err = heads(b.in(attention.Key), b.DType(attention.Key), kh); err != nil {
-		return err
-	}
-	if a.v, err = heads(b.in(attention.Value), b.DType(attention.Value), vh); err != nil {
-		return err
-	}
-	if b.Has(attention.PastKey) {
-		a.past = b.Shape(attention.PastKey)[2]
-	}
-	if a.k, err = b.grown(a.k, attention.PastKey, 1, appending{kept: a.past}); err != nil {
-		return err
-	}
-	if a.v, err = b.grown(a.v, attention.PastValue, 2, appending{kept: a.past}); err != nil {
-		return err
-	}
-	if b.Has(attention.Lengths) {
-		l := lengths{kind: lengthsKeys, batch: a.q.batch, tokens: a.q.rows, room: a.k.rows, past: a.past,
-			ends: !b.Has(attention.PastKey)}
-		if a.lengths, err = b.lengths(l, attention.Lengths, -1); err != nil {
-			return err
-		}
-	}
-	return b.attend(a)
+	b.Note(device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d))
+	return 0
 }
 
 // bindFlexAttention binds attention without graphs for scores.
@@ -372,12 +303,13 @@ func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
 	if o.InFloat64(b.DType(0)) {
 		return device.Refuse("scores are computed in float64")
 	}
-	a := &attending{scores: -1, there: -1, stage: -1}
+	a := &attending{Attention: lower.NewAttention(lower.Heads{}, lower.Heads{}, lower.Heads{})}
+	a.SideBySide = false
 	for i, h := range []*headRows{&a.q, &a.k, &a.v} {
 		s := b.Shape(i)
 		*h = whole(b.in(i), s[0], s[1], s[2], s[3], s[2])
 	}
 	scale := o.ScaleFor(a.q.size)
-	a.scale = &scale
+	a.Scale = &scale
 	return b.attend(a)
 }

@@ -33,6 +33,14 @@ type binder struct {
 	directConv bool // convolutions use no transforms
 	accuracy   device.Accuracy
 	step       *device.Step
+	failed     error // see Note
+}
+
+// Note keeps the first error that is not nil. Dispatches, and the step, then fail with it.
+func (b *binder) Note(err error) {
+	if b.failed == nil {
+		b.failed = err
+	}
 }
 
 // groupSize is the number of invocations of a workgroup along x, unless a kernel says otherwise.
@@ -99,6 +107,25 @@ func widthName(d tensor.DType) (string, error) {
 		return name, nil
 	}
 	return "", device.Refuse("no shader moves %v elements", d)
+}
+
+// typeName, floatName and widthName are the functions of these names. They note refusals.
+func (b *binder) typeName(d tensor.DType) string {
+	name, err := typeName(d)
+	b.Note(err)
+	return name
+}
+
+func (b *binder) floatName(d tensor.DType) string {
+	name, err := floatName(d)
+	b.Note(err)
+	return name
+}
+
+func (b *binder) widthName(d tensor.DType) string {
+	name, err := widthName(d)
+	b.Note(err)
+	return name
 }
 
 // checkOperands refuses operands with unknown extents or with more elements than a shader can
@@ -219,6 +246,9 @@ func (d *Device) flatGroups(n int) [3]int {
 func (b *binder) dispatch(
 	name, variant string, size int, groups [3]int, constants []uint32, w words, operands ...device.Operand,
 ) error {
+	if b.failed != nil {
+		return b.failed
+	}
 	m, err := b.module(name, variant)
 	if err != nil {
 		return err

@@ -32,7 +32,6 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	w.float(float64(o.Alpha), float64(c.beta))
 	var constants words
 	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/unit)
-	b.step.InPlace = nil
 	defer b.works(m * n * k)
 	flat := b.flatGroups((n + g.columns() - 1) / g.columns())
 	groups := [3]int{flat[0], (m + g.rows - 1) / g.rows, flat[1]}

@@ -2,7 +2,6 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -26,46 +25,12 @@ func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (
 	w.int(a.biasAt, c.pastRoom*width, c.written(x), c.room*width)
 	y := whole(c.at, x.batch, x.heads, a.seen(c), width, c.room)
 	y.size, y.coded = x.size, true
-	b.step.InPlace = nil
 	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
-}
-
-// bindAppendCodes appends rows to a cache of int8. Axes between the growing one and a row are part
-// of the rows.
-func bindAppendCodes(o *attention.AppendCodes, b *binder) error {
-	variant, err := floatName(b.DType(attention.CodesRows))
-	if err != nil {
-		return err
-	}
-	if err := b.OnlyRoom([]int{attention.CodesPast}, []int{0}); err != nil {
-		return err
-	}
-	past, rows, memory := b.Shape(attention.CodesPast), b.Shape(attention.CodesRows), b.memory(attention.CodesPast)
-	last := len(past) - 1
-	axis, err := o.Axis(len(past))
-	if err != nil {
-		return err
-	}
-	for i, n := range memory {
-		if i != axis && n != past[i] {
-			return device.Refuse("rows are added along axis %d and there is room along another", axis)
-		}
-	}
-	inner := past[axis+1 : last].Len()
-	x := whole(b.in(attention.CodesRows), 1, past[:axis].Len(), rows[axis]*inner, rows[last], rows[axis]*inner)
-	kept := past[axis] * inner
-	_, err = b.appendCodes(variant, x, appending{kept: kept}, cache{from: b.in(attention.CodesPast),
-		pastRoom: memory[axis] * inner, at: b.out(0), rows: kept + x.rows, room: b.outMemory(0)[axis] * inner,
-		inPlace: b.isRoom(attention.CodesPast, 0)})
-	return err
 }
 
 // bindWidenCodes converts a cache of int8, which may be in memory with room, to floats.
 func bindWidenCodes(_ *attention.WidenCodes, b *binder) error {
-	variant, err := floatName(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.Out[0].DType)
 	if err := b.OnlyRoom([]int{0}, nil); err != nil {
 		return err
 	}
@@ -80,6 +45,5 @@ func bindWidenCodes(_ *attention.WidenCodes, b *binder) error {
 	}
 	var w words
 	w.int(out.Len(), out[axis:last].Len(), out[last], memory[axis:].Len())
-	b.step.InPlace = nil
 	return b.flat("attention/widen_codes", variant, out.Len(), nil, w, b.in(0), b.out(0))
 }

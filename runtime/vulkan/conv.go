@@ -20,10 +20,7 @@ var convRows = []row{
 
 // bindDeformConv binds convolutions that read each pixel at an offset of its own.
 func bindDeformConv(o *nn.DeformConv, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
+	variant := b.sameTypes()
 	shapes := make([]tensor.Shape, len(b.In))
 	for i := range shapes {
 		shapes[i] = b.Shape(i)

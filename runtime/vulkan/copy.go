@@ -11,16 +11,10 @@ import (
 // Move adds a dispatch for each copy.
 func (b *binder) Move(m *lower.Move) error {
 	for _, c := range m.Copies {
-		ends, err := known(c.From, c.To)
-		if err != nil {
-			return err
-		}
+		ends := b.known(c.From, c.To)
 		axes := make([]axisSteps, len(c.Axes))
 		for i, a := range c.Axes {
-			n, err := known(a.N, a.From, a.To)
-			if err != nil {
-				return err
-			}
+			n := b.known(a.N, a.From, a.To)
 			axes[i] = axisSteps{n[0], n[1], n[2]}
 		}
 		if err := b.strided(m.DType, ends[0], ends[1], axes, m.From, m.To); err != nil {
@@ -39,10 +33,7 @@ const copyAxes = 8
 // strided adds a dispatch that copies elements of type d along axes. From and to are the first
 // elements. Strides may be negative.
 func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y device.Operand) error {
-	variant, err := widthName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(d)
 	list, n, before, same := []axisSteps{}, 1, len(b.step.Commands), from == to
 	for _, a := range axes {
 		n *= a.n
@@ -73,7 +64,7 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 	for _, a := range list {
 		w.int(a.to)
 	}
-	err = b.flat("copy/strided", variant, n, nil, w, x, y)
+	err := b.flat("copy/strided", variant, n, nil, w, x, y)
 	for _, c := range b.step.Commands[before:] {
 		c.Kernel.(*kernel).same = same
 	}
@@ -87,10 +78,7 @@ func (b *binder) clear(y device.Operand, d tensor.DType, n int) error {
 
 // fill adds a dispatch that writes an element n times.
 func (b *binder) fill(y device.Operand, element *tensor.Tensor, n int) error {
-	variant, err := widthName(element.DType())
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(element.DType())
 	var value [8]byte
 	copy(value[:], element.Bytes())
 	w := words{uint32(n), 0, binary.LittleEndian.Uint32(value[:]), binary.LittleEndian.Uint32(value[4:])}

@@ -40,76 +40,66 @@ func (b *binder) wordsOf(n int) device.Operand {
 
 // sums adds dispatches of running sums of the n words of x, which wordsOf returned. Word i of the
 // result is the sum of words 0 to i.
-func (b *binder) sums(n int, x device.Operand) (device.Operand, error) {
+func (b *binder) sums(n int, x device.Operand) device.Operand {
 	y := b.wordsOf(n)
 	if n <= sumsPiece {
-		return y, b.running(1, n, false, x, y)
+		b.running(1, n, false, x, y)
+		return y
 	}
 	pieces := (n + sumsPiece - 1) / sumsPiece
 	last, before := b.temp(4*pieces), b.temp(4*pieces)
-	if err := b.running(pieces, sumsPiece, false, x, y); err != nil {
-		return y, err
-	}
-	if err := b.strided(tensor.U32, sumsPiece-1, 0, []axisSteps{{pieces, sumsPiece, 1}}, y, last); err != nil {
-		return y, err
-	}
-	if err := b.running(1, pieces, true, last, before); err != nil {
-		return y, err
-	}
+	b.running(pieces, sumsPiece, false, x, y)
+	b.Note(b.strided(tensor.U32, sumsPiece-1, 0, []axisSteps{{pieces, sumsPiece, 1}}, y, last))
+	b.running(1, pieces, true, last, before)
 	var w words
 	w.int(n, sumsPiece)
-	return y, b.flat("count/sums", "place", n, nil, w, before, y)
+	b.Note(b.flat("count/sums", "place", n, nil, w, before, y))
+	return y
 }
 
 // running adds a dispatch of running sums of words along lanes. An exclusive sum leaves out the
 // word itself.
-func (b *binder) running(lanes, n int, exclusive bool, x, y device.Operand) error {
-	if err := b.loops(2 * ((n + 15) / 16)); err != nil {
-		return err
-	}
+func (b *binder) running(lanes, n int, exclusive bool, x, y device.Operand) {
+	b.Note(b.loops(2 * ((n + 15) / 16)))
 	flags, w := words{}, words{}
 	flags.bool(false, exclusive, false)
 	flags.int(0)
 	w.int(lanes*n, 1, 2, lanes, n)
 	w.int(make([]int, runningAxes-2)...)
-	return b.lanes("reduce/running", "u32", lanes, n, flags, w, x, device.Operand{}, y, device.Operand{})
+	b.Note(b.lanes("reduce/running", "u32", lanes, n, flags, w, x, device.Operand{}, y, device.Operand{}))
 }
 
 // list adds dispatches that list the places of the ones among n flags, and count them. If a place
 // is not below limit, the run fails.
-func (b *binder) list(n, limit int, flags, count, fault device.Operand) (device.Operand, error) {
+func (b *binder) list(n, limit int, flags, count, fault device.Operand) device.Operand {
 	places := b.temp(4 * min(n, limit))
-	rank, err := b.sums(n, flags)
-	if err != nil {
-		return places, err
-	}
+	rank := b.sums(n, flags)
 	var w words
 	w.int(n, limit)
-	return places, b.flat("count/list", "place", n, nil, w, rank, places, count, fault)
+	b.Note(b.flat("count/list", "place", n, nil, w, rank, places, count, fault))
+	return places
 }
 
 // set adds a dispatch that makes flags of the elements of input i: 1 for each that is not zero.
-func (b *binder) set(i int) (device.Operand, error) {
+func (b *binder) set(i int) device.Operand {
 	d, n := b.DType(i), b.Shape(i).Len()
 	width := d.Bits()
 	if width > 64 || d.Kind() == tensor.Complex {
-		return device.Operand{}, device.Refuse("elements are %v", d)
+		b.Note(device.Refuse("elements are %v", d))
 	}
 	mask := uint32(1<<min(width, 32) - 1)
 	if array.HasZeros(d) {
 		mask >>= 1
 	}
 	flags := b.wordsOf(n)
-	return flags, b.flat("count/set", "packed", n, []uint32{uint32(width), mask}, words{uint32(n)}, b.in(i), flags)
+	b.Note(b.flat("count/set", "packed", n, []uint32{uint32(width), mask}, words{uint32(n)}, b.in(i), flags))
+	return flags
 }
 
 // take adds a dispatch that gathers slices of input 0 along an axis, at the places in list. Count
 // holds the number of places, at most most.
 func (b *binder) take(s kit.AxisView, most int, list, count device.Operand) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	var w words
 	w.int(most, s.Outer, s.N, s.Inner)
 	return b.flat("count/take", variant, s.Outer*most*s.Inner, nil, w, b.in(0), list, count, b.out(0))
@@ -121,16 +111,9 @@ func bindCompress(o *array.Compress, b *binder) error {
 		return err
 	}
 	s, n := kit.ViewAlong(shape, axis), b.Shape(1).Len()
-	b.step.InPlace = nil
-	flags, err := b.set(1)
-	if err != nil {
-		return err
-	}
+	flags := b.set(1)
 	count := b.count()
-	list, err := b.list(n, s.N, flags, count, b.fault(fmt.Sprintf("condition %%d holds, the axis has %d elements", s.N)))
-	if err != nil {
-		return err
-	}
+	list := b.list(n, s.N, flags, count, b.fault(fmt.Sprintf("condition %%d holds, the axis has %d elements", s.N)))
 	return b.take(s, min(n, s.N), list, count)
 }
 
@@ -139,16 +122,9 @@ func bindNonZero(_ array.NonZero, b *binder) error {
 	if len(x) > copyAxes {
 		return device.Refuse("a value has %d axes", len(x))
 	}
-	b.step.InPlace = nil
-	flags, err := b.set(0)
-	if err != nil {
-		return err
-	}
+	flags := b.set(0)
 	count := b.count()
-	list, err := b.list(x.Len(), x.Len(), flags, count, device.Operand{})
-	if err != nil {
-		return err
-	}
+	list := b.list(x.Len(), x.Len(), flags, count, device.Operand{})
 	var w words
 	w.int(x.Len(), len(x))
 	w.int(x...)
@@ -158,19 +134,13 @@ func bindNonZero(_ array.NonZero, b *binder) error {
 
 // bindUnique sorts the places of slices, and numbers the groups of equal ones.
 func bindUnique(o *arith.Unique, b *binder) error {
-	variant, kind, err := ordered(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant, kind := b.ordered(b.DType(0))
 	shape, axis, err := o.View(b.Shape(0))
 	if err != nil {
 		return err
 	}
 	s := kit.ViewAlong(shape, axis)
-	if err := b.loops(s.Outer * s.Inner); err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+	b.Note(b.loops(s.Outer * s.Inner))
 	order, err := b.sorted(s, variant, kind)
 	if err != nil {
 		return err
@@ -181,10 +151,7 @@ func bindUnique(o *arith.Unique, b *binder) error {
 	if err := b.flat("count/heads", variant, s.N, []uint32{kind}, w, b.in(0), order, heads); err != nil {
 		return err
 	}
-	rank, err := b.sums(s.N, heads)
-	if err != nil {
-		return err
-	}
+	rank := b.sums(s.N, heads)
 	inOrder, n := words{}, words{uint32(s.N)}
 	inOrder.bool(o.Sorted)
 	starts, firsts, firstRank := b.temp(4*s.N), device.Operand{}, device.Operand{}
@@ -195,9 +162,7 @@ func bindUnique(o *arith.Unique, b *binder) error {
 		return err
 	}
 	if !o.Sorted {
-		if firstRank, err = b.sums(s.N, firsts); err != nil {
-			return err
-		}
+		firstRank = b.sums(s.N, firsts)
 	}
 	list, count, wants := b.temp(4*s.N), b.count(), uint32(0)
 	outs := []device.Operand{{}, b.out(1), b.out(2)}
@@ -264,10 +229,7 @@ func bindSuppress(o *vision.Suppress, b *binder) error {
 		most = min(max(int(tensor.View[int64](t.Aligned())[0]), 0), n)
 	}
 	size := min(256, b.dev.info.Caps.MaxInvocations)
-	if err := b.loops((most + 1) * ((n + size - 1) / size)); err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+	b.Note(b.loops((most + 1) * ((n + size - 1) / size)))
 	center, state, picks, counts := words{}, b.temp(4*lanes*n), b.temp(4*lanes*n), b.wordsOf(lanes)
 	center.bool(o.Center)
 	var w words
@@ -276,10 +238,7 @@ func bindSuppress(o *vision.Suppress, b *binder) error {
 		limit(0), limit(1), limit(2), state, picks, counts); err != nil {
 		return err
 	}
-	ends, err := b.sums(lanes, counts)
-	if err != nil {
-		return err
-	}
+	ends := b.sums(lanes, counts)
 	w = words{}
 	w.int(lanes*n, scores[1], n)
 	return b.flat("count/picked", "place", lanes*n, nil, w, picks, ends, b.out(0), b.count())

@@ -29,9 +29,6 @@ func (b *binder) Products(d tensor.DType, p *lower.Product, left, right, y devic
 
 // Convert adds a dispatch.
 func (b *binder) Convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error {
-	list, err := known(n)
-	if err != nil {
-		return err
-	}
+	list := b.known(n)
 	return b.convert(from, to, list[0], x, y)
 }

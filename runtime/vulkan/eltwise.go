@@ -27,6 +27,13 @@ func function(include, name string) (uint32, error) {
 	return n, nil
 }
 
+// function is the function of that name. It notes refusals.
+func (b *binder) function(include, name string) uint32 {
+	n, err := function(include, name)
+	b.Note(err)
+	return n
+}
+
 // epilogueNumber returns the number of an epilogue's function; 0 for none.
 func epilogueNumber(e kit.Epilogue) (uint32, error) {
 	if e.Func == "" {
@@ -47,12 +54,9 @@ func (b *binder) Map(m *lower.Map) error {
 		}
 	}
 	operands, shapes := make([]device.Operand, len(m.In)), make([]tensor.Shape, len(m.In))
-	var err error
 	for i, v := range m.In {
 		shapes[i], _ = v.Dims.Concrete()
-		if operands[i], err = lower.As(b, d, v); err != nil {
-			return err
-		}
+		operands[i] = lower.As(b, d, v)
 	}
 	out, to := b.OutShape(0), d
 	shader := "eltwise/binary"
@@ -77,35 +81,23 @@ func (b *binder) Map(m *lower.Map) error {
 
 // powers adds a dispatch of powers with integer exponents.
 func (b *binder) powers(m *lower.Map) error {
-	variant, err := floatName(m.Out.DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(m.Out.DType)
 	d, out := m.In[1].DType, b.OutShape(0)
 	xs, _ := m.In[0].Dims.Concrete()
 	ys, _ := m.In[1].Dims.Concrete()
-	dims, steps := broadcast(out, xs, ys)
 	w := words{uint32(out.Len())}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, xs, ys)
 	constants := []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}
 	return b.flat("eltwise/power", variant, out.Len(), constants, w, m.In[0].Operand, m.In[1].Operand, m.Out.Operand)
 }
 
 // unary adds a dispatch of a function of n elements of type d.
 func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64, x, y device.Operand) error {
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
 	if !floats[d] && !intFunctions[name] {
 		return device.Refuse("no shader computes the function %s of %v elements", name, d)
 	}
-	f, err := function("unary", name)
-	if err != nil {
-		return err
-	}
+	f := b.function("unary", name)
 	var w words
 	w.int(n, 0, 0)
 	w.float(p, q)
@@ -182,28 +174,28 @@ func stepAlong(s tensor.Shape, axis int) int {
 	return s[axis+1:].Len()
 }
 
-// under appends n extents, and n strides of each input, innermost last. Missing axes have extent 1.
-func (w *words) under(n int, dims []int, steps ...[]int) error {
-	if len(dims) > n {
-		return device.Refuse("values are stretched along %d axes", len(dims))
+// under appends broadcastAxes extents of out and strides of each input, innermost last. Missing axes
+// have extent 1.
+func (b *binder) under(w *words, out tensor.Shape, inputs ...tensor.Shape) {
+	dims, steps := broadcast(out, inputs...)
+	room := broadcastAxes - len(dims)
+	if room < 0 {
+		b.Note(device.Refuse("values are stretched along %d axes", len(dims)))
+		return
 	}
-	for range n - len(dims) {
+	for range room {
 		w.int(1)
 	}
 	w.int(dims...)
 	for _, s := range steps {
-		w.int(make([]int, n-len(dims))...)
+		w.int(make([]int, room)...)
 		w.int(s...)
 	}
-	return nil
 }
 
 // pairs adds a dispatch of a function of two values of type d, stretched to out.
 func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Operand, out, xs, ys tensor.Shape) error {
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
 	if floats[d] != floatPairs[name] && shader == "eltwise/binary" && !anyPairs[name] {
 		return device.Refuse("no shader computes the function %s of %v elements", name, d)
 	}
@@ -211,16 +203,10 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 		variant = "bool"
 	}
 	include := strings.TrimPrefix(shader, "eltwise/")
-	f, err := function(include, name)
-	if err != nil {
-		return err
-	}
-	dims, steps := broadcast(out, xs, ys)
+	f := b.function(include, name)
 	var w words
 	w.int(out.Len(), 0, 0, 0)
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, xs, ys)
 	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
 }
 
@@ -245,7 +231,7 @@ var (
 var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF16: true}
 
 // widened returns input i, of floats, as float32.
-func (b *binder) widened(i int) (device.Operand, error) {
+func (b *binder) widened(i int) device.Operand {
 	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
@@ -256,21 +242,15 @@ func (b *binder) inFloat32(add func(y device.Operand) error) error {
 
 // Select adds a dispatch.
 func (b *binder) Select(s *lower.Select) error {
-	variant, err := widthName(s.Out.DType)
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(s.Out.DType)
 	out := b.OutShape(0)
 	shapes := make([]tensor.Shape, 3)
 	for i, v := range []lower.Value{s.Condition, s.X, s.Y} {
 		shapes[i], _ = v.Dims.Concrete()
 	}
-	dims, steps := broadcast(out, shapes...)
 	var w words
 	w.int(out.Len(), 0, 0, 0, 0)
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, out, shapes...)
 	return b.flat("eltwise/where", variant, out.Len(), nil, w, s.Condition.Operand, s.X.Operand, s.Y.Operand,
 		s.Out.Operand)
 }
@@ -281,14 +261,8 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if !b.Has(1) {
 		return b.Map(lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b))
 	}
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	f, err := function("unary", o.Unary)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
+	f := b.function("unary", o.Unary)
 	if o.Binary != "add" && o.Binary != "mul" {
 		return device.Refuse("no shader fuses the function %s", o.Binary)
 	}
@@ -330,14 +304,8 @@ func bindCast(o *arith.Cast, b *binder) error {
 
 // convert adds a dispatch that converts n elements to another type.
 func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) error {
-	name, err := typeName(from)
-	if err != nil {
-		return err
-	}
-	other, err := typeName(to)
-	if err != nil {
-		return err
-	}
+	name := b.typeName(from)
+	other := b.typeName(to)
 	if from == tensor.Bool {
 		name = "bool"
 	}
@@ -360,6 +328,16 @@ func known(list ...graph.Dim) ([]int, error) {
 		out[i] = n
 	}
 	return out, nil
+}
+
+// known is the function known. It notes refusals.
+func (b *binder) known(list ...graph.Dim) []int {
+	out, err := known(list...)
+	if err != nil {
+		b.Note(err)
+		return make([]int, len(list))
+	}
+	return out
 }
 
 // bindBitCast copies bits.

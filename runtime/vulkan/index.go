@@ -29,17 +29,14 @@ func (b *binder) indexFault(n int) device.Operand {
 }
 
 func bindGather(o *array.Gather, b *binder) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	x := b.Shape(0)
 	axis, err := op.NormAxis(o.Axis, len(x))
 	if err != nil {
 		return err
 	}
 	s, n := kit.ViewAlong(x, axis), b.OutShape(0).Len()
-	b.step.InPlace, b.step.Scattered = nil, 1
+	b.step.Scattered = 1
 	var w words
 	w.int(n, s.N, s.Inner, b.Shape(1).Len())
 	return b.flat("gather/gather", variant, n, []uint32{b.indexWords(1)}, w, b.in(0), b.in(1), b.out(0), b.indexFault(s.N))
@@ -110,11 +107,8 @@ func bindGatherElements(o *array.GatherElements, b *binder) error {
 
 // gatherEach adds a dispatch that takes the elements at targets.
 func (b *binder) gatherEach(t *targets) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	b.step.InPlace, b.step.Scattered = nil, 1
+	variant := b.widthName(b.DType(0))
+	b.step.Scattered = 1
 	return b.flat("gather/each", variant, b.OutShape(0).Len(), t.constants, t.words, b.in(0), b.in(1), b.out(0), t.fault)
 }
 
@@ -122,10 +116,7 @@ func (b *binder) gatherEach(t *targets) error {
 const floatIndices = 3
 
 func bindOneHot(o *array.OneHot, b *binder) error {
-	variant, err := widthName(b.DType(2))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(2))
 	kind := b.indexWords(0)
 	switch d := b.DType(0); d {
 	case tensor.I32, tensor.I64:
@@ -140,7 +131,6 @@ func bindOneHot(o *array.OneHot, b *binder) error {
 		return err
 	}
 	s := kit.ViewAlong(out, axis)
-	b.step.InPlace = nil
 	constants, w := words{kind}, words{}
 	constants.bool(o.FromEnd)
 	w.int(out.Len(), s.N, s.Inner)
@@ -148,16 +138,12 @@ func bindOneHot(o *array.OneHot, b *binder) error {
 }
 
 func bindReverseSequence(o *array.ReverseSequence, b *binder) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	x, lengths := b.Shape(0), b.Shape(1)
 	if lengths.Len() != x[o.Batch] || b.DType(1) != tensor.I64 {
 		return device.Refuse("there are lengths %v of type %v", lengths, b.DType(1))
 	}
 	steps := x.Strides()
-	b.step.InPlace = nil
 	var w words
 	w.int(x.Len(), x[o.Batch], steps[o.Batch], x[o.Time], steps[o.Time])
 	return b.flat("gather/reverse", variant, x.Len(), nil, w, b.in(0), b.in(1), b.out(0),
@@ -165,10 +151,7 @@ func bindReverseSequence(o *array.ReverseSequence, b *binder) error {
 }
 
 func bindTrilu(o *array.Trilu, b *binder) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	given := b.Has(1) && b.Const(1) == nil
 	if given && (b.DType(1) != tensor.I64 || b.Shape(1).Len() != 1) {
 		return device.Refuse("k is %v %v", b.DType(1), b.Shape(1))

@@ -8,21 +8,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
-// oneType returns the variant if all inputs and outputs have the type of input 0.
-func (b *binder) oneType() (string, error) {
+// oneType returns the variant. It refuses inputs and outputs of other types than input 0 has.
+func (b *binder) oneType() string {
 	for i := range b.Out {
 		if b.Wants(i) && b.Out[i].DType != b.DType(0) {
-			return "", device.Refuse("operands are %v and results %v", b.DType(0), b.Out[i].DType)
+			b.Note(device.Refuse("operands are %v and results %v", b.DType(0), b.Out[i].DType))
 		}
 	}
 	return b.sameTypes()
 }
 
 func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
-	variant, err := b.oneType()
-	if err != nil {
-		return err
-	}
+	variant := b.oneType()
 	k, v := b.Shape(1), b.Shape(2)
 	dk, dv := k[2]/o.KVHeads, v[2]/o.KVHeads
 	scale := float64(o.Scale)
@@ -38,11 +35,8 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 	var w words
 	w.int(k[0], k[1], o.Heads, o.KVHeads, dk, dv, cols(4), cols(5), max(o.Window, 1))
 	w.float(scale)
-	b.step.InPlace = nil
 	n := k[0] * o.KVHeads * dv
-	if err := b.loops(k[1] * dk * (2 + max(1, o.Heads/o.KVHeads))); err != nil {
-		return err
-	}
+	b.Note(b.loops(k[1] * dk * (2 + max(1, o.Heads/o.KVHeads))))
 	defer b.works(4 * n * dk * k[1])
 	constants := []uint32{uint32(kit.Btoi(b.Has(5))), uint32(kit.Btoi(b.Has(3))), uint32(kit.Btoi(b.Wants(1)))}
 	return b.flat("attention/linear", variant, n, constants, w,
@@ -50,10 +44,7 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 }
 
 func bindCausalConv(o *attention.CausalConv, b *binder) error {
-	variant, err := b.oneType()
-	if err != nil {
-		return err
-	}
+	variant := b.oneType()
 	x, taps := b.Shape(0), b.Shape(1)[2]
 	before := (taps - 1) * o.Dilation
 	perRow := x[2]
@@ -63,7 +54,6 @@ func bindCausalConv(o *attention.CausalConv, b *binder) error {
 	n := x[0] * x[1] * perRow
 	var w words
 	w.int(n, x[1], x[2], before, taps, o.Dilation, perRow)
-	b.step.InPlace = nil
 	defer b.works(x.Len() * taps)
 	constants := []uint32{uint32(kit.Btoi(o.SiLU)), uint32(kit.Btoi(b.Has(2))), uint32(kit.Btoi(b.Has(3)))}
 	return b.flat("attention/causal", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.out(0), b.out(1))
@@ -71,10 +61,7 @@ func bindCausalConv(o *attention.CausalConv, b *binder) error {
 
 // bindTensorScatter copies the cache and then writes rows over it.
 func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	cache := b.Shape(0)
 	axis, err := o.Axis(len(cache))
 	if err != nil {
@@ -82,9 +69,7 @@ func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 	}
 	words32 := 0
 	if b.Has(2) {
-		if words32, err = intWords(b.DType(2)); err != nil {
-			return err
-		}
+		words32 = b.intWords(b.DType(2))
 	}
 	if err := b.copyAll(b.DType(0), cache.Len(), b.in(0), b.out(0)); err != nil {
 		return err

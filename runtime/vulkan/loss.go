@@ -14,17 +14,10 @@ var lossRows = []row{
 
 // bindLoss picks the logarithm of each sample's class, and joins them.
 func bindLoss(o *nn.Loss, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	classWords, err := intWords(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
+	classWords := b.intWords(b.DType(1))
 	s := kit.ViewAlong(b.Shape(0), 1)
 	logs, n := b.in(0), b.Shape(1).Len()
-	b.step.InPlace = nil
 	if o.Softmax {
 		if logs = b.out(1); !b.Wants(1) {
 			logs = b.temp(b.DType(0).Bytes(b.Shape(0).Len()))
@@ -58,7 +51,6 @@ func bindOptimizer(o *nn.Optimizer, b *binder) error {
 	if b.DType(0) != tensor.F32 || b.DType(1) != tensor.I64 {
 		return device.Refuse("the rate is %v and the number of steps %v", b.DType(0), b.DType(1))
 	}
-	b.step.InPlace = nil
 	for v := range n {
 		x, gradient, first, second := 2+v, 2+n+v, 2+2*n+v, 2+3*n+v
 		if b.DType(x) != tensor.F32 {

@@ -131,10 +131,7 @@ type multiplying struct {
 
 // products adds the dispatch.
 func (b *binder) products(x *multiplying) error {
-	variant, err := typeName(x.dtype)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(x.dtype)
 	function, err := epilogueNumber(x.epilogue)
 	if err != nil {
 		return err
@@ -262,33 +259,25 @@ const (
 )
 
 func bindDet(_ arith.Det, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	s := b.Shape(0)
 	n, count := s[len(s)-1], b.OutShape(0).Len()
 	if n > mostDet {
 		return device.Refuse("matrices have %d rows", n)
 	}
-	b.step.InPlace = nil
 	defer b.works(count * n * n * n)
 	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n),
 		b.out(0))
 }
 
 func bindInverse(_ arith.Inverse, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	s := b.Shape(0)
 	n := s[len(s)-1]
 	if n > mostInverse {
 		return device.Refuse("matrices have %d rows", n)
 	}
 	count := s.Len() / (n * n)
-	b.step.InPlace = nil
 	defer b.works(2 * count * n * n * n)
 	return b.flat("matmul/inverse", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0),
 		b.temp(tensor.F64.Bytes(s.Len())), b.temp(4*count*n), b.out(0))
@@ -297,10 +286,7 @@ func bindInverse(_ arith.Inverse, b *binder) error {
 // bindPackedMatMul multiplies matrices of integers of 16 bits or fewer, read as they are stored.
 func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 	d, result := b.DType(0), b.Out[0].DType
-	kind, err := packedKind(d)
-	if err != nil {
-		return err
-	}
+	kind := b.packedKind(d)
 	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
 	// Sums of 32 bits equal sums of 64 bits while they do not wrap.
 	const most = 1<<31 - 1
@@ -313,16 +299,13 @@ func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 		return device.Refuse("results are %v", result)
 	}
 	each := max(1, 32/result.Bits())
-	if err := b.loops(each * p.k); err != nil {
-		return err
-	}
+	b.Note(b.loops(each * p.k))
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
 	copy(batch[batchAxes-len(p.batch):], p.batch)
 	total := b.OutShape(0).Len()
 	var w words
 	w.int(total, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
-	b.step.InPlace = nil
 	defer b.works(total * p.k)
 	return b.flat("matmul/packed", "integers", (total+each-1)/each,
 		[]uint32{uint32(d.Bits()), kind, uint32(result.Bits())}, w, b.in(0), b.in(1), b.out(0))

@@ -25,10 +25,7 @@ func unscaled(n int) (w words) {
 // narrow adds a dispatch that rounds numbers of type from, scaled or not, to floats of 4 or 8 bits.
 // An invocation writes one 32-bit word.
 func (b *binder) narrow(from tensor.DType, saturate, scaled bool, precision uint32, w words) error {
-	variant, err := scaleVariant(from)
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(from)
 	d := b.Out[0].DType
 	rules, ok := rulesOf(d)
 	if !ok {
@@ -47,22 +44,14 @@ func (b *binder) narrow(from tensor.DType, saturate, scaled bool, precision uint
 		scale, zero, table = b.in(1), b.in(2), device.Operand{Place: device.Const, Data: quant.Numbers(d)}
 	}
 	n, each := b.OutShape(0).Len(), 32/d.Bits()
-	b.step.InPlace = nil
 	return b.flat("quant/narrow", variant, (n+each-1)/each, constants, w, b.in(0), scale, zero, table, b.out(0))
 }
 
 // widen adds a dispatch that converts elements of fewer bits to floats.
 func (b *binder) widen() error {
-	variant, err := scaleVariant(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
-	codes, err := codesOf(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(b.Out[0].DType)
+	codes := b.codesOf(b.DType(0))
 	n := b.OutShape(0).Len()
-	b.step.InPlace = nil
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 0), unscaled(n), b.in(0), device.Operand{},
 		device.Operand{}, codes.table, b.out(0))
 }
@@ -73,7 +62,6 @@ var lowTypes = map[tensor.DType]bool{tensor.I2: true, tensor.U2: true, tensor.I4
 // low adds dispatches that keep the low bits of elements, by way of integers of 32 bits.
 func (b *binder) low(from tensor.DType) error {
 	bits, n, whole := b.Out[0].DType.Bits(), b.OutShape(0).Len(), b.in(0)
-	b.step.InPlace = nil
 	if from != tensor.I32 {
 		whole = b.temp(4 * n)
 		if err := b.convert(from, tensor.I32, n, b.in(0), whole); err != nil {
@@ -91,10 +79,9 @@ type codes struct {
 }
 
 // codesOf returns how codes of type d are decoded: integers, or floats of 4 or 8 bits.
-func codesOf(d tensor.DType) (codes, error) {
+func (b *binder) codesOf(d tensor.DType) codes {
 	if _, ok := rulesOf(d); ok {
-		return codes{words{uint32(d.Bits()), 0, 1}, device.Operand{Place: device.Const, Data: quant.Numbers(d)}}, nil
+		return codes{words{uint32(d.Bits()), 0, 1}, device.Operand{Place: device.Const, Data: quant.Numbers(d)}}
 	}
-	kind, err := packedKind(d)
-	return codes{words{uint32(d.Bits()), kind, 0}, device.Operand{}}, err
+	return codes{words{uint32(d.Bits()), b.packedKind(d), 0}, device.Operand{}}
 }

@@ -16,13 +16,6 @@ var normRows = []row{
 	rowFor("lrn", bindLRN),
 	rowFor("lp_norm", bindLpNorm),
 	rowFor("mean_variance", bindMeanVariance),
-	rowFor("layer_norm", func(o *nn.LayerNorm, b *binder) error { return bindLayerNorm(o, b.out(1), b.out(2), b) }),
-	rowFor("layer_norm", func(o *nn.SimplifiedNorm, b *binder) error {
-		return bindLayerNorm(&o.LayerNorm, device.Operand{}, b.out(1), b)
-	}),
-	rowFor("skip_norm", bindSkipNorm),
-	rowFor("group_norm", bindGroupNorm),
-	rowFor("batch_norm", bindBatchNorm),
 }
 
 // lanes adds a dispatch of one workgroup for each lane of n elements. The size of a workgroup grows
@@ -74,50 +67,39 @@ func (d *Device) laneOf(n int) lane {
 	return lane{size, each, true}
 }
 
-// sameTypes returns the variant if all inputs have the element type of input 0.
-func (b *binder) sameTypes() (string, error) {
+// sameTypes returns the variant. It refuses inputs of other types than input 0 has.
+func (b *binder) sameTypes() string {
 	for i, v := range b.In {
 		if v != nil && v.DType != b.DType(0) {
-			return "", device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType)
+			b.Note(device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType))
 		}
 	}
-	return floatName(b.DType(0))
+	return b.floatName(b.DType(0))
 }
 
 func bindSoftmax(o *nn.Softmax, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil {
 		return err
 	}
-	s, err := known(outer, n, inner)
-	if err != nil {
-		return err
-	}
+	s := b.known(outer, n, inner)
 	mode := uint32(kit.Btoi(o.Log))
 	if o.Hard {
 		mode = 2
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(s[0]*s[2], s[1], s[2])
 	return b.keptLanes("norm/softmax", variant, s[0]*s[2], s[1], []uint32{mode}, w, b.in(0), b.out(0))
 }
 
 func bindLpNorm(o *nn.LpNorm, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	axis, err := op.NormAxis(o.Axis, len(b.Shape(0)))
 	if err != nil {
 		return err
 	}
 	s := kit.ViewAlong(b.Shape(0), axis)
-	b.step.InPlace = nil
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
 	return b.keptLanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
@@ -125,24 +107,18 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 
 // bindMeanVariance subtracts means, and divides by deviations plus 1e-9.
 func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
-	if _, err := floatName(b.DType(0)); err != nil {
-		return err
-	}
+	b.floatName(b.DType(0)) // refuses other types
 	axes, err := o.Axes(len(b.Shape(0)))
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	return b.inFloat32(func(y device.Operand) error { return b.normalise(axes, y) })
 }
 
 // normalise adds the dispatches that normalise along axes to mean 0 and variance 1, in float32.
 func (b *binder) normalise(axes []int, y device.Operand) error {
 	x := b.Shape(0)
-	in, err := b.widened(0)
-	if err != nil {
-		return err
-	}
+	in := b.widened(0)
 	kept, reduced, n := x.Clone(), make([]bool, len(x)), 1
 	for _, a := range axes {
 		n, kept[a], reduced[a] = n*x[a], 1, true
@@ -171,12 +147,8 @@ func (b *binder) normalise(axes []int, y device.Operand) error {
 }
 
 func bindLRN(o *nn.LRN, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	s := b.Shape(0)
-	b.step.InPlace = nil
 	var w words
 	w.int(s.Len(), s[1], s[2:].Len(), (o.Size-1)/2, o.Size/2)
 	w.float(float64(o.Alpha/float32(o.Size)), float64(o.Beta), float64(o.Bias))
@@ -199,7 +171,6 @@ func (b *binder) normRows(variant string, r *rows) error {
 		}
 		return n
 	}
-	b.step.InPlace = nil
 	var w words
 	w.int(r.rows, r.n, r.skip)
 	w.float(r.epsilon)
@@ -210,123 +181,38 @@ func (b *binder) normRows(variant string, r *rows) error {
 		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
 }
 
-func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
+// RowNorm adds a dispatch.
+func (b *binder) RowNorm(r *lower.RowNorm) error {
+	variant := b.sameTypes()
+	if r.Y.DType != r.X.DType {
+		return device.Refuse("%v elements become %v", r.X.DType, r.Y.DType)
 	}
-	if b.Out[0].DType != b.DType(0) {
-		return device.Refuse("%v elements become %v", b.DType(0), b.Out[0].DType)
-	}
-	x := b.In[0].Dims
-	if b.Has(2) && !b.Wants(1) && !b.Wants(2) {
-		if batch, channels, ok := o.PerRow(x, b.In[1].Dims, b.In[2].Dims); ok {
-			return b.rowNorm(o, variant, batch, channels)
-		}
-	}
-	for i, v := range b.In[1:] {
-		if v != nil && !o.PerElement(x, v.Dims) {
-			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
-		}
-	}
-	for _, v := range b.Out[1:] {
-		if v != nil && v.DType != tensor.F32 {
+	for _, v := range []lower.Value{r.Mean, r.InvStd} {
+		if v.Place != device.None && v.DType != tensor.F32 {
 			return device.Refuse("statistics are %v", v.DType)
 		}
 	}
-	count, n, err := o.Split(x)
-	if err != nil {
-		return err
-	}
-	s, err := known(count, n)
-	if err != nil {
-		return err
-	}
+	s := b.known(r.Rows, r.N, r.SkipRows)
 	return b.normRows(variant, &rows{
-		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2),
-		y: b.out(0), mean: mean, inverse: inverse,
+		rows: s[0], n: s[1], skip: s[2], centred: r.Centred, epsilon: r.Epsilon, x: r.X.Operand, skipped: r.Skip.Operand,
+		bias: r.Bias.Operand, scale: r.Scale.Operand, shift: r.Shift.Operand, y: r.Y.Operand, mean: r.Mean.Operand,
+		inverse: r.InvStd.Operand, sum: r.Sum.Operand,
 	})
 }
 
-// rowNorm adds the dispatch that normalises rows with a scale and a bias for each channel of them.
-func (b *binder) rowNorm(o *nn.LayerNorm, variant string, batch, channels graph.Dim) error {
-	_, n, err := o.Split(b.In[0].Dims)
-	if err != nil {
-		return err
-	}
-	s, err := known(batch, channels, n)
-	if err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+// GroupNorm adds a dispatch.
+func (b *binder) GroupNorm(n *lower.GroupNorm) error {
+	s := b.known(n.Batch, n.Channels, n.Inner, n.Groups, n.Params)
 	var w words
-	w.int(s[0], s[1], s[2], s[1], s[1])
-	w.float(float64(o.Epsilon))
-	return b.keptLanes("norm/group", variant, s[0]*s[1], s[2], nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	w.int(s...)
+	w.float(n.Epsilon)
+	return b.keptLanes("norm/group", b.sameTypes(), s[0]*s[3], s[1]/s[3]*s[2], nil, w, n.X.Operand, n.Scale.Operand,
+		n.Bias.Operand, n.Y.Operand)
 }
 
-func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
-	for _, i := range []int{1, 2} {
-		if b.Wants(i) && b.Out[i].DType != tensor.F32 {
-			return device.Refuse("statistics are %v", b.Out[i].DType)
-		}
-	}
-	x, skip := b.Shape(0), b.Shape(1)
-	n := x[len(x)-1]
-	r := &rows{
-		rows: x.Len() / n, n: n, skip: skip.Len() / n, centred: o.Centred, epsilon: float64(o.Epsilon),
-		x: b.in(0), skipped: b.in(1), scale: b.in(2), y: b.out(0), mean: b.out(1), inverse: b.out(2), sum: b.out(3),
-	}
-	beta, bias := o.Inputs()
-	if beta >= 0 {
-		r.shift = b.in(beta)
-	}
-	r.bias = b.in(bias)
-	return b.normRows(variant, r)
-}
-
-func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
-	groups, params, err := o.Split(b.In[0].Dims[1])
-	if err != nil {
-		return err
-	}
-	s, err := known(groups, params)
-	if err != nil {
-		return err
-	}
-	if err := b.haveElements(s[1], 1, 2); err != nil {
-		return err
-	}
-	x := b.Shape(0)
-	b.step.InPlace = nil
-	var w words
-	w.int(x[0], x[1], x[2:].Len(), s[0], s[1])
-	w.float(float64(o.Epsilon))
-	return b.keptLanes("norm/group", variant, x[0]*s[0], x[1]/s[0]*x[2:].Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
-}
-
-func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
-	variant, err := b.sameTypes()
-	if err != nil {
-		return err
-	}
-	batch, channels, inner := o.Split(b.In[0].Dims)
-	s, err := known(batch, channels, inner)
-	if err != nil {
-		return err
-	}
-	if err := b.haveElements(s[1], 1, 2, 3, 4); err != nil {
-		return err
-	}
-	n := b.Shape(0).Len()
+// BatchNorm adds a dispatch.
+func (b *binder) BatchNorm(o *lower.BatchNorm) error {
+	variant, s, n := b.sameTypes(), b.known(o.Batch, o.Channels, o.Inner), b.Shape(0).Len()
 	var w words
 	if o.Training {
 		w.int(s...)
@@ -343,9 +229,7 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 func (b *binder) train(variant string, s []int, w words) error {
 	const inputs, outputs = 5, 5
 	size := s[0] * s[2]
-	if err := b.loops(3 * ((size + groupSize - 1) / groupSize)); err != nil {
-		return err
-	}
+	b.Note(b.loops(3 * ((size + groupSize - 1) / groupSize)))
 	var operands []device.Operand
 	for i := range inputs {
 		operands = append(operands, b.in(i))
@@ -355,16 +239,5 @@ func (b *binder) train(variant string, s []int, w words) error {
 		operands = append(operands, b.out(i))
 		wants |= uint32(kit.Btoi(b.Wants(i))) << i
 	}
-	b.step.InPlace = nil
 	return b.keptLanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
-}
-
-// haveElements refuses inputs that do not have n elements.
-func (b *binder) haveElements(n int, inputs ...int) error {
-	for _, i := range inputs {
-		if b.Shape(i).Len() != n {
-			return device.Refuse("input %d has %d elements, not %d", i, b.Shape(i).Len(), n)
-		}
-	}
-	return nil
 }

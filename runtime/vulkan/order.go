@@ -24,25 +24,20 @@ var kinds = map[tensor.DType]uint32{
 }
 
 // ordered returns the variant and the kind for comparisons of elements of type d.
-func ordered(d tensor.DType) (variant string, kind uint32, err error) {
+func (b *binder) ordered(d tensor.DType) (variant string, kind uint32) {
 	kind, ok := kinds[d]
 	if !ok {
-		return "", 0, device.Refuse("no shader compares %v elements", d)
+		b.Note(device.Refuse("no shader compares %v elements", d))
 	}
-	variant, err = widthName(d)
-	return variant, kind, err
+	return b.widthName(d), kind
 }
 
 func bindArg(o *arith.ArgReduce, b *binder) error {
-	variant, kind, err := ordered(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant, kind := b.ordered(b.DType(0))
 	s, err := o.View(b.Shape(0))
 	if err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	flags := words{kind}
 	flags.bool(o.Largest, o.Last)
 	return b.along("reduce/arg", variant, s, flags, b.in(0), b.out(0))
@@ -60,10 +55,7 @@ const runningAxes = 8
 
 // bindRunning computes running sums and products. Signed and unsigned integers wrap around alike.
 func bindRunning(o *arith.Cumulate, b *binder) error {
-	variant, err := typeName(b.DType(0).Unsigned())
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(b.DType(0).Unsigned())
 	x, axis := b.Shape(0), b.in(1)
 	extents := []int(x)
 	var longest, most int // the most elements of a lane, and the most lanes
@@ -91,6 +83,5 @@ func bindRunning(o *arith.Cumulate, b *binder) error {
 	w.int(len(extents))
 	w.int(extents...)
 	w.int(make([]int, runningAxes-len(extents))...)
-	b.step.InPlace = nil
 	return b.lanes("reduce/running", variant, most, longest, flags, w, b.in(0), axis, b.out(0), fault)
 }

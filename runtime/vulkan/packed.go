@@ -28,21 +28,22 @@ const (
 )
 
 // elementKind returns the kind of elements of type d.
-func elementKind(d tensor.DType) (uint32, error) {
+func (b *binder) elementKind(d tensor.DType) uint32 {
 	switch {
 	case d == tensor.Bool:
-		return kindBool, nil
+		return kindBool
 	case d.Bits() > 32:
 	case d == tensor.BF16:
-		return kindBFloat, nil
+		return kindBFloat
 	case d == tensor.F32, d == tensor.F16, d == tensor.F8E5M2:
-		return kindFloat, nil
+		return kindFloat
 	case d.IsInteger() && d.Kind() == tensor.Signed:
-		return kindSigned, nil
+		return kindSigned
 	case d.IsInteger():
-		return kindUnsigned, nil
+		return kindUnsigned
 	}
-	return 0, device.Refuse("elements are %v", d)
+	b.Note(device.Refuse("elements are %v", d))
+	return 0
 }
 
 // packedFunction is a function of elements that a shader decodes in registers.
@@ -57,18 +58,9 @@ type packedFunction struct {
 // word.
 func (b *binder) packed(f packedFunction) error {
 	d, out := b.DType(0), b.Out[0].DType
-	kind, err := elementKind(d)
-	if err != nil {
-		return err
-	}
-	to, err := elementKind(out)
-	if err != nil {
-		return err
-	}
-	number, err := function("pointwise", f.name)
-	if err != nil {
-		return err
-	}
+	kind := b.elementKind(d)
+	to := b.elementKind(out)
+	number := b.function("pointwise", f.name)
 	const most = 3 // operands
 	var operands [most]device.Operand
 	shapes := make([]tensor.Shape, f.operands)
@@ -76,14 +68,10 @@ func (b *binder) packed(f packedFunction) error {
 		operands[i], shapes[i] = b.in(i), b.Shape(i)
 	}
 	total, each := b.OutShape(0).Len(), 32/out.Bits()
-	dims, steps := broadcast(b.OutShape(0), shapes...)
 	w := words{uint32(total)}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, b.OutShape(0), shapes...)
 	w.int(make([]int, broadcastAxes*(most-len(shapes)))...)
 	w = append(w, f.numbers[:]...)
-	b.step.InPlace = nil
 	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)),
 		uint32(kit.Btoi(f.limited))}
 	return b.flat("eltwise/pointwise", "packed", (total+each-1)/each, constants, w, operands[0], operands[1],
@@ -94,9 +82,7 @@ func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {
 	if o.Name() == "fma" {
 		return device.Refuse("a product and a sum are rounded once")
 	}
-	if _, err := elementKind(b.DType(0)); err != nil {
-		return err
-	}
+	b.elementKind(b.DType(0)) // refuses other types
 	numbers, limited, err := b.numbersOf(o)
 	if err != nil {
 		return err
@@ -145,22 +131,14 @@ const (
 // window adds a dispatch that reduces the elements along axes, in order.
 func (b *binder) window(name string, axes []int, last bool) error {
 	x, out := b.Shape(0), b.Out[0].DType
-	kind, err := elementKind(b.DType(0))
-	if err != nil {
-		return err
-	}
+	kind := b.elementKind(b.DType(0))
 	to := kind
 	if out.Bits() != 64 {
-		if to, err = elementKind(out); err != nil {
-			return err
-		}
+		to = b.elementKind(out)
 	} else if !out.IsInteger() {
 		return device.Refuse("results are %v", out)
 	}
-	number, err := function("window", name)
-	if err != nil {
-		return err
-	}
+	number := b.function("window", name)
 	var kept, over []axisSteps
 	count := 1
 	for i, step := range x.Strides() {
@@ -178,9 +156,7 @@ func (b *binder) window(name string, axes []int, last bool) error {
 		return device.Refuse("%d elements along %d axes are reduced to one", count, len(over))
 	}
 	total, each := b.OutShape(0).Len(), 32/min(out.Bits(), 32)
-	if err := b.loops(each * (count*(1+2*windowAxes) + 64)); err != nil {
-		return err
-	}
+	b.Note(b.loops(each * (count*(1+2*windowAxes) + 64)))
 	w := words{}
 	w.int(total, count)
 	for _, list := range [][]axisSteps{kept, over} {
@@ -194,7 +170,6 @@ func (b *binder) window(name string, axes []int, last bool) error {
 		w.int(dims[:]...)
 		w.int(steps[:]...)
 	}
-	b.step.InPlace = nil
 	defer b.works(total * count)
 	constants := []uint32{number, uint32(b.DType(0).Bits()), kind, uint32(out.Bits()), to, uint32(kit.Btoi(last))}
 	return b.flat("reduce/window", "packed", (total+each-1)/each, constants, w, b.in(0), b.out(0))

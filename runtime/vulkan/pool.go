@@ -15,19 +15,15 @@ var poolRows = []row{
 
 // bindCol2Im sums, for each pixel, the elements of all blocks that cover it.
 func bindCol2Im(o *nn.Col2Im, b *binder) error {
-	variant, err := typeName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(b.DType(0))
 	var lists [3][]int
+	var err error
 	for i := 1; i < 3; i++ {
 		list, ok := b.In[i].IntVec()
 		if !ok {
 			return &device.NeedValue{Input: i}
 		}
-		if lists[i], err = known(list...); err != nil {
-			return err
-		}
+		lists[i] = b.known(list...)
 	}
 	f, err := o.Extents(b.Shape(0), lists[1], lists[2])
 	if err != nil {
@@ -43,7 +39,6 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 		w.int(spread(list, 1)...)
 	}
 	w.int(spread(f.Pad, 0)...)
-	b.step.InPlace = nil
 	defer b.works(n * f.Block.Len())
 	return b.flat("pool/fold", variant, n, nil, w, b.in(0), b.out(0))
 }
@@ -53,14 +48,8 @@ const unpoolAxes = 2 + spatialAxes
 
 // bindMaxUnpool notes the last element written to each place, and writes only these.
 func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	indexWords, err := intWords(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
+	indexWords := b.intWords(b.DType(1))
 	x, y := b.Shape(0), b.OutShape(0)
 	var given []int
 	if b.Has(2) {
@@ -81,7 +70,6 @@ func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
 		}
 		w.int(s...)
 	}
-	b.step.InPlace = nil
 	winners := b.temp(4 * y.Len())
 	if err := b.clear(winners, tensor.I32, y.Len()); err != nil {
 		return err
@@ -99,10 +87,7 @@ func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
 }
 
 func bindPool(o *nn.Pool, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	p, err := o.Windows(b.Shape(0))
 	if err != nil {
 		return err

@@ -28,23 +28,13 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	if d == tensor.Bool || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
 	}
-	variant, err := typeName(d)
-	if err != nil {
-		return err
-	}
-	scales, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(d)
+	scales := b.scaleVariant(b.DType(1))
 	if scales != "f32" {
 		variant += "_" + scales
 	}
 	n := b.OutShape(0).Len()
-	w, err := b.gridWords(g, n)
-	if err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+	w := b.gridWords(g, n)
 	return b.flat(shader, variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
@@ -57,10 +47,7 @@ func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 		if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
 			return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 		}
-		w, err := b.gridWords(o.Granularity, b.OutShape(0).Len())
-		if err != nil {
-			return err
-		}
+		w := b.gridWords(o.Granularity, b.OutShape(0).Len())
 		return b.narrow(b.DType(0), o.Saturate, true, precisions[o.Precision(b.DType(1))], w)
 	}
 	if !d.IsInteger() || d.Bits() > 16 || b.DType(0) != b.DType(1) {
@@ -82,85 +69,63 @@ func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 }
 
 // gridWords returns the words of a grid of scales for n elements, as grid passes them.
-func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
+func (b *binder) gridWords(g quant.Granularity, n int) (w words) {
 	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return nil, err
-	}
-	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	if err != nil {
-		return nil, err
-	}
-	var w words
+	b.Note(err)
+	s := b.known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
 	w.int(n)
 	w.int(s...)
 	w.bool(b.Has(2))
-	return w, nil
+	return w
 }
 
 // scaleVariant returns the variant for scales of type d.
-func scaleVariant(d tensor.DType) (string, error) {
+func (b *binder) scaleVariant(d tensor.DType) string {
 	if !floats[d] {
-		return "", device.Refuse("scales are %v", d)
+		b.Note(device.Refuse("scales are %v", d))
 	}
-	return typeName(d)
+	return b.typeName(d)
 }
 
 // packedKind returns the kind of integers of type d, as packed.glsl numbers them. Shaders read
 // elements that are whole in a word of 32 bits.
-func packedKind(d tensor.DType) (uint32, error) {
+func (b *binder) packedKind(d tensor.DType) uint32 {
 	switch {
 	case d == tensor.T1:
-		return 2, nil
+		return 2
 	case d.IsInteger() && d.Bits() <= 16 && 32%d.Bits() == 0:
-		return uint32(kit.Btoi(d.Kind() == tensor.Signed)), nil
+		return uint32(kit.Btoi(d.Kind() == tensor.Signed))
 	}
-	return 0, device.Refuse("elements are %v", d)
+	b.Note(device.Refuse("elements are %v", d))
+	return 0
 }
 
 // unpack decodes codes of fewer than 8 bits, and codes that are floats.
 func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
-	variant, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(b.DType(1))
 	if b.Has(2) && b.DType(2) != d || d.Bits() > 8 {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
 	}
-	codes, err := codesOf(d)
-	if err != nil {
-		return err
-	}
+	codes := b.codesOf(d)
 	n := b.OutShape(0).Len()
-	w, err := b.gridWords(g, n)
-	if err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+	w := b.gridWords(g, n)
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table,
 		b.out(0))
 }
 
 // pack encodes codes of fewer than 8 bits.
 func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
-	variant, err := scaleVariant(b.DType(1))
-	if err != nil {
-		return err
-	}
+	variant := b.scaleVariant(b.DType(1))
 	if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 	}
 	n, bits := b.OutShape(0).Len(), d.Bits()
-	w, err := b.gridWords(o.Granularity, n)
-	if err != nil {
-		return err
-	}
+	w := b.gridWords(o.Granularity, n)
 	least, most := 0, 1<<bits-1
 	if d.Kind() == tensor.Signed {
 		least, most = -1<<(bits-1), 1<<(bits-1)-1
 	}
 	each := 32 / bits
-	b.step.InPlace = nil
 	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits),
 		precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
@@ -168,10 +133,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 // bindNBits multiplies by weights of few bits, read as they are stored.
 func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	d := b.DType(0)
-	variant, err := floatName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(d)
 	switch {
 	case b.Has(4):
 		return device.Refuse("columns are spread over blocks")
@@ -189,9 +151,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	a := b.in(0)
 	if b.accuracy.Rounds(o.Rounds) {
 		a = b.temp(tensor.F32.Bytes(m * o.K))
-		if err := b.loops(2 * o.Block); err != nil {
-			return err
-		}
+		b.Note(b.loops(2 * o.Block))
 		total := m * o.Blocks()
 		if err := b.flat("quant/round", variant, total, nil,
 			words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
@@ -204,7 +164,6 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	var w words
 	w.int(m, o.N, o.K, o.Block, o.Blocks(), o.RowBytes()/4, zeros)
 	w.bool(b.Has(5))
-	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
 	left := sideOf(wordElements, m, o.K, o.K, 1)
@@ -226,10 +185,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 // bindBnb4 multiplies by weights of 4 bits, decoded by a table.
 func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	d := b.DType(0)
-	variant, err := floatName(d)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(d)
 	if b.DType(2) != d {
 		return device.Refuse("rows are %v and factors %v", d, b.DType(2))
 	}
@@ -241,12 +197,9 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	size := min(256, b.dev.info.Caps.MaxInvocations)
 	rows := min(m, fewRows)
 	const columns = 4
-	if err := b.loops((deep*columns + size - 1) / size * rows); err != nil {
-		return err
-	}
+	b.Note(b.loops((deep*columns + size - 1) / size * rows))
 	var w words
 	w.int(m, n, deep, o.Block, step, along)
-	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	groups := [3]int{(n + columns - 1) / columns, (m + rows - 1) / rows, 1}
 	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2),
@@ -259,7 +212,6 @@ func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error
 	if b.DType(0) != tensor.F32 {
 		return device.Refuse("values are %v", b.DType(0))
 	}
-	b.step.InPlace = nil
 	if err := b.lanes("quant/dynamic", "f32", 1, n, nil, words{uint32(n)}, b.in(0), scale, zero); err != nil {
 		return err
 	}
@@ -283,15 +235,11 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 			return device.Refuse("scales are %v and %v", b.DType(y), b.DType(i))
 		}
 	}
-	dims, steps := broadcast(b.OutShape(0), b.Shape(a), b.Shape(c))
 	n := b.OutShape(0).Len()
 	w := words{uint32(n)}
-	if err := w.under(broadcastAxes, dims, steps...); err != nil {
-		return err
-	}
+	b.under(&w, b.OutShape(0), b.Shape(a), b.Shape(c))
 	zeros := kit.Btoi(b.Has(a+2)) | kit.Btoi(b.Has(c+2))<<1 | kit.Btoi(b.Has(y+1))<<2
 	constants := []uint32{uint32(kit.Btoi(o.Product)), signed(b.DType(a)), uint32(kit.Btoi(half)), uint32(zeros)}
-	b.step.InPlace = nil
 	var operands []device.Operand
 	for i := range y + 2 {
 		operands = append(operands, b.in(i))
@@ -301,11 +249,7 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 
 // Lookup adds a dispatch.
 func (b *binder) Lookup(l *lower.Lookup) error {
-	n, err := known(l.Rows.Mul(l.N), l.N, l.At, l.To)
-	if err != nil {
-		return err
-	}
-	b.step.InPlace = nil
+	n := b.known(l.Rows.Mul(l.N), l.N, l.At, l.To)
 	var w words
 	w.int(n...)
 	return b.flat("quant/lookup", "bytes", n[0], nil, w, l.X, l.Table, l.Y)

@@ -74,9 +74,7 @@ func (b *binder) ByteConv(_ string, c *lower.ByteConv) error {
 	case tensor.F32:
 		bias = 2
 	}
-	if err := b.loops(2 * c.Shape.Channels * product3(c.Shape.Kernel)); err != nil {
-		return err
-	}
+	b.Note(b.loops(2 * c.Shape.Channels * product3(c.Shape.Kernel)))
 	n := b.OutShape(0).Len()
 	w = append(words{uint32(n)}, w...)
 	count := func(i int) int {
@@ -96,7 +94,6 @@ func (b *binder) ByteConv(_ string, c *lower.ByteConv) error {
 	for _, i := range c.Inputs {
 		operands = append(operands, b.in(i))
 	}
-	b.step.InPlace = nil
 	defer b.works(n * c.Shape.Channels * product3(c.Shape.Kernel))
 	return b.flat("quant/conv", variant, n, constants, w, append(operands, b.out(0))...)
 }

@@ -20,10 +20,7 @@ func (w *words) double(f float64) {
 }
 
 func bindRandomFill(o *array.RandomFill, b *binder) error {
-	variant, err := floatName(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.Out[0].DType)
 	n := b.OutShape(0).Len()
 	w := words{uint32(n)}
 	w.double(o.A)
@@ -35,16 +32,12 @@ func bindRandomFill(o *array.RandomFill, b *binder) error {
 
 // bindBernoulli draws integers and converts them to the output's type.
 func bindBernoulli(o *array.Bernoulli, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	d, n := b.Out[0].DType, b.OutShape(0).Len()
 	drawn := b.out(0)
 	if d != tensor.U32 {
 		drawn = b.temp(4 * n)
 	}
-	b.step.InPlace = nil
 	if err := b.flat("random/bernoulli", variant, n, nil, words{uint32(n)}, b.in(0), b.key(o.RandomSource),
 		drawn); err != nil || d == tensor.U32 {
 		return err
@@ -55,16 +48,10 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 // bindMultinomial computes running sums of the chances in a row, and looks up each sample among the
 // sums.
 func bindMultinomial(o *array.Multinomial, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	rows, n, total := b.Shape(0)[0], b.Shape(0)[1], b.OutShape(0).Len()
-	if err := b.loops(2 * ((n + 15) / 16)); err != nil {
-		return err
-	}
+	b.Note(b.loops(2 * ((n + 15) / 16)))
 	sums := b.temp(tensor.F64.Bytes(rows * n))
-	b.step.InPlace = nil
 	var w words
 	w.int(rows, n)
 	if err := b.lanes("random/chances", variant, rows, n, nil, w, b.in(0), sums,

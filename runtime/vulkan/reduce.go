@@ -9,24 +9,15 @@ import (
 
 // Reduce adds a dispatch.
 func (b *binder) Reduce(r *lower.Reduction) error {
-	variant, err := typeName(r.From)
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(r.From)
 	if r.From.IsInteger() && (r.Logs || !r.Divisor.Is(1) || r.Root != arith.RootNone) {
 		return device.Refuse("%v elements are computed in Go", r.From)
 	}
 	if r.From != r.To {
-		to, err := typeName(r.To)
-		if err != nil {
-			return err
-		}
+		to := b.typeName(r.To)
 		variant += "_" + to
 	}
-	n, err := known(r.Outer, r.N, r.Inner, r.Divisor)
-	if err != nil {
-		return err
-	}
+	n := b.known(r.Outer, r.N, r.Inner, r.Divisor)
 	s := kit.AxisView{Outer: n[0], N: n[1], Inner: n[2]}
 	if r.Logs {
 		return b.along("reduce/log_sum", variant, s, nil, r.X, r.Y)

@@ -27,7 +27,6 @@ func bindResize(o *vision.Resize, b *binder) error {
 		return err
 	}
 	d := b.DType(0)
-	b.step.InPlace = nil
 	switch {
 	case len(tables) == 0:
 		return b.copyAll(d, b.OutShape(0).Len(), b.in(0), b.out(0))
@@ -59,10 +58,7 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 		if t.Outside == nil {
 			continue
 		}
-		variant, err := widthName(d)
-		if err != nil {
-			return err
-		}
+		variant := b.widthName(d)
 		list := make([]uint32, t.Out)
 		for i, outside := range t.Outside {
 			list[i] = uint32(kit.Btoi(outside))
@@ -89,16 +85,10 @@ func (b *binder) resample(
 	var w words
 	w.int(n, t.In, shape[t.Axis+1:].Len(), t.Out)
 	if nearest {
-		variant, err := widthName(from)
-		if err != nil {
-			return err
-		}
+		variant := b.widthName(from)
 		return b.flat("resize/nearest", variant, n, nil, w, x, constant(t.Start...), y)
 	}
-	variant, err := floatName(from)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(from)
 	if from != to {
 		variant += "_" + shortName(to)
 	}

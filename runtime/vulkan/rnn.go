@@ -24,22 +24,23 @@ const (
 const firstOwn = 1000
 
 // cellFunction returns the number of an activation.
-func cellFunction(name string) (uint32, error) {
+func (b *binder) cellFunction(name string) uint32 {
 	if name == "" {
-		return 0, nil
+		return 0
 	}
 	own := uint32(firstOwn)
 	for _, a := range kit.Activations() {
 		switch {
 		case a.Name == name && a.Kernel == "":
-			return own, nil
+			return own
 		case a.Name == name:
-			return function("unary", a.Kernel)
+			return b.function("unary", a.Kernel)
 		case a.Kernel == "":
 			own++
 		}
 	}
-	return 0, device.Refuse("no shader computes the activation %s", name)
+	b.Note(device.Refuse("no shader computes the activation %s", name))
+	return 0
 }
 
 // bindRecurrent adds the products of the inputs, and then the steps.
@@ -58,15 +59,10 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	var alphas, betas []float64
 	for _, c := range o.Cells {
 		for _, f := range c.Functions {
-			kind, err := cellFunction(f.Name)
-			if err != nil {
-				return err
-			}
-			constants = append(constants, kind)
+			constants = append(constants, b.cellFunction(f.Name))
 			alphas, betas = append(alphas, float64(f.Alpha)), append(betas, float64(f.Beta))
 		}
 	}
-	b.step.InPlace = nil
 	in, out, err := b.recurrentOperands()
 	if err != nil {
 		return err
@@ -120,12 +116,8 @@ func (b *binder) recurrentOperands() (in [8]device.Operand, out [3]device.Operan
 		if in[i] = b.in(i); i == lengthsInput || !b.Has(i) {
 			continue
 		}
-		if _, err = floatName(b.DType(i)); err != nil {
-			return in, out, err
-		}
-		if in[i], err = b.widened(i); err != nil {
-			return in, out, err
-		}
+		b.floatName(b.DType(i)) // refuses other types
+		in[i] = b.widened(i)
 	}
 	for i := range out {
 		if out[i] = b.out(i); b.Wants(i) && b.Out[i].DType != tensor.F32 {

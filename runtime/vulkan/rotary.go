@@ -4,17 +4,9 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
-)
-
-// How tokens select rows of the tables, as attention/rotary numbers them.
-const (
-	positionsOfTokens = iota
-	positionsGiven
-	positionsFrom
-	positionsOfBatches
 )
 
 // rotation is a dispatch of attention/rotary, and its work for merge.
@@ -24,73 +16,74 @@ type rotation struct {
 	interleaved bool
 	cos, sin    device.Operand
 	table       int // rows of cos and sin
-	positions   int
+	positions   lower.Positions
 	index       device.Operand
 	indexWords  int
 }
 
-// given takes positions from an input.
-func (r *rotation) given(b *binder, input int, offset bool) (err error) {
-	r.index, r.positions = b.in(input), positionsGiven
-	if attention.OffsetPosition(b.In[input], offset) {
-		r.positions = positionsFrom
-	}
-	r.indexWords, err = intWords(b.DType(input))
-	return err
-}
-
 // rotate adds the dispatch.
 func (b *binder) rotate(r *rotation) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	var w words
 	w.int(r.x.len(), r.x.heads, r.x.rows, r.x.size, r.pairs)
 	w.heads(r.x)
 	w.heads(r.out)
 	w.int(r.table)
-	b.step.InPlace = nil
 	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(kit.Btoi(r.interleaved)), uint32(r.positions)}
 	defer b.does(r, "attention/rotary")
 	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, r.cos, r.sin, r.index, r.out.at,
 		b.fault("position %d is not one of the caches' rows"))
 }
 
-func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
-	h, pairs, err := o.Operands(b.In)
-	if err != nil {
-		return err
-	}
-	n, err := known(pairs)
-	if err != nil {
-		return err
-	}
-	r := &rotation{pairs: n[0], interleaved: o.Interleaved}
-	if err := r.tables(b, o.Cos, o.Sin); err != nil {
-		return err
-	}
-	if r.x, err = heads(b.in(0), b.DType(0), h); err != nil {
-		return err
-	}
-	r.out = r.x
-	r.out.at = b.out(0)
-	if b.Has(o.Positions) {
-		if err := r.given(b, o.Positions, o.Offset); err != nil {
+// Rotate adds dispatches that normalise, and then those that rotate.
+func (b *binder) Rotate(list ...*lower.Rotation) error {
+	heads := make([]headRows, len(list))
+	for i, l := range list {
+		var err error
+		heads[i] = b.numbers(*l.X)
+		if l.Norm.Place == device.None {
+			continue
+		}
+		if heads[i], err = b.normalisedHeads(heads[i], l.Norm.Operand, float64(l.Epsilon)); err != nil {
 			return err
 		}
 	}
-	return b.rotate(r)
+	for i, l := range list {
+		x := &heads[i]
+		if l.Cos.Place != device.None || l.Base != 0 {
+			if err := b.rotated(x, l); err != nil {
+				return err
+			}
+		}
+		*l.X = x.lowered(l.X.DType)
+	}
+	return nil
 }
 
-// tables takes cosines and sines from inputs.
-func (r *rotation) tables(b *binder, cos, sin int) error {
-	if b.DType(cos) != b.DType(0) {
-		return device.Refuse("cosines are %v", b.DType(cos))
+// rotated rotates the rows of x.
+func (b *binder) rotated(x *headRows, l *lower.Rotation) error {
+	n := b.known(l.Pairs, l.Past, l.Room)
+	r := &rotation{x: *x, out: *x, pairs: n[0], interleaved: l.Interleaved, cos: l.Cos.Operand, sin: l.Sin.Operand,
+		positions: l.Positions, index: l.Index.Operand}
+	switch {
+	case l.Base != 0:
+		r.angles(l.X.DType, n[2], l.Base)
+		if r.index.Place == device.None {
+			r.positions, r.index = lower.PositionsFrom, constant(int32(n[1]))
+		}
+	case l.Cos.DType != l.X.DType:
+		return device.Refuse("cosines are %v", l.Cos.DType)
+	default:
+		r.table = b.known(l.Cos.Dims[:len(l.Cos.Dims)-1].Len())[0]
 	}
-	s := b.Shape(cos)
-	r.cos, r.sin, r.table = b.in(cos), b.in(sin), s[:len(s)-1].Len()
-	return nil
+	if r.out.at = l.Out; l.Out.Place == device.None {
+		r.out = b.sideBySide(*x)
+	}
+	if l.Positions == lower.PositionsGiven || l.Positions == lower.PositionsFrom {
+		r.indexWords = b.intWords(l.Index.DType)
+	}
+	*x = r.out
+	return b.rotate(r)
 }
 
 // angles computes cosines and sines for positions 0 to positions - 1. Pair i turns by position /
@@ -114,39 +107,4 @@ func (b *binder) sideBySide(x headRows) headRows {
 	width := x.heads * x.size
 	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len())),
 		false}
-}
-
-// rotatedAfter returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
-// the past.
-func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
-	if !o.Rotary || o.Pairs(x.size) == 0 {
-		return x, nil
-	}
-	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: positionsFrom,
-		index: constant(int32(past.kept))}
-	if past.lengths.Place != device.None {
-		r.positions, r.index = positionsOfBatches, past.lengths
-	}
-	const base = 10000
-	r.angles(b.DType(0), past.room, base)
-	return r.out, b.rotate(r)
-}
-
-// rotatedHeads returns queries or keys, rotated by the positions in list. If the node has input
-// positions, they come from there.
-func (b *binder) rotatedHeads(
-	x headRows, interleaved bool, cos, sin, positions int, list device.Operand,
-) (headRows, error) {
-	y := b.sideBySide(x)
-	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches,
-		index: list}
-	if err := r.tables(b, cos, sin); err != nil {
-		return y, err
-	}
-	if b.Has(positions) {
-		if err := r.given(b, positions, true); err != nil {
-			return y, err
-		}
-	}
-	return y, b.rotate(r)
 }

@@ -16,6 +16,8 @@ func families() [][]row {
 		lower.Reductions[*binder](),
 		lower.Summations[*binder](),
 		lower.Lookups[*binder](),
+		lower.Attentions[*binder](),
+		lower.Norms[*binder](),
 		lower.ByteProducts[*binder]("product"),
 		lower.ByteConvs[*binder]("conv"),
 		attentionRows,

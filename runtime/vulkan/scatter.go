@@ -46,10 +46,7 @@ func bindScatter(o *array.Scatter, b *binder) error {
 // scatterLast adds dispatches that write the last update of each block. With tuples a block has
 // inner elements, otherwise one.
 func (b *binder) scatterLast(t *targets, n, inner int, tuples bool) error {
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	block := 1
 	if tuples {
 		block = inner
@@ -67,10 +64,7 @@ func (b *binder) scatterLast(t *targets, n, inner int, tuples bool) error {
 
 // scatterJoined adds a dispatch that joins updates with the output, in their order.
 func (b *binder) scatterJoined(t *targets, s kit.AxisView, reduction uint32) error {
-	variant, err := typeName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.typeName(b.DType(0))
 	if s.N > scatterLane {
 		return device.Refuse("one invocation would join %d updates", s.N)
 	}

@@ -31,16 +31,12 @@ type transforming struct {
 // transform adds the dispatches of a transform. If the session's device factors n, it adds passes
 // over the same factors, with the same rounding errors; otherwise one dispatch of sums.
 func (b *binder) transform(t *transforming) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	table := make([]float32, 0, 2*t.n)
 	for k := range t.n {
 		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(t.n))
 		table = append(table, float32(cos), float32(sin))
 	}
-	b.step.InPlace = nil
 	if factors, ok := signal.Factors(t.n); ok {
 		return b.passes(t, variant, factors, constant(table...))
 	}
@@ -96,10 +92,7 @@ func (b *binder) number(i int) (*int, error) {
 	if !ok || len(list) != 1 {
 		return nil, &device.NeedValue{Input: i}
 	}
-	n, err := known(list...)
-	if err != nil {
-		return nil, err
-	}
+	n := b.known(list...)
 	return &n[0], nil
 }
 

@@ -48,11 +48,7 @@ func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
 		if !ok || b.OutShape(0).Len() != len(list) {
 			return device.Refuse("the elements are not known")
 		}
-		n, err := known(list...)
-		if err != nil {
-			return err
-		}
-		b.step.InPlace = nil
+		n := b.known(list...)
 		var data []byte
 		for _, x := range n {
 			switch b.Out[0].DType {

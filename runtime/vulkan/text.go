@@ -17,10 +17,7 @@ const (
 
 // bindTfIdf counts the n-grams of a pool of integers.
 func bindTfIdf(o *text.TfIdf, b *binder) error {
-	size, err := intWords(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.intWords(b.DType(0))
 	x, y := b.Shape(0), b.OutShape(0)
 	n, width := x[len(x)-1], y[len(y)-1]
 	if width > mostCoordinates || n > mostItems {
@@ -45,9 +42,7 @@ func bindTfIdf(o *text.TfIdf, b *binder) error {
 		firsts[i+1] += firsts[i]
 	}
 	distances := min(o.Skips, n) + 1
-	if err := b.loops(int(most) * (1 + distances*n*(1+longest))); err != nil {
-		return err
-	}
+	b.Note(b.loops(int(most) * (1 + distances*n*(1+longest))))
 	flags, w := words{uint32(size)}, words{}
 	w.int(y.Len(), width, n, distances, len(grams))
 	flags.bool(o.Counted(), o.Weighted())

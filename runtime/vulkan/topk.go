@@ -19,10 +19,7 @@ type top struct {
 }
 
 func bindTopK(o *arith.TopK, b *binder) error {
-	variant, kind, err := ordered(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant, kind := b.ordered(b.DType(0))
 	s, err := o.View(b.Shape(0))
 	if err != nil {
 		return err
@@ -33,7 +30,6 @@ func bindTopK(o *arith.TopK, b *binder) error {
 	}
 	lanes := s.Outer * s.Inner
 	t := &top{s, out.Len() / lanes, variant, kind, o.Smallest}
-	b.step.InPlace = nil
 	pieces, piece := t.pieces()
 	if t.k*piece > topScans || pieces > 1 && t.k*t.k*pieces > topScans {
 		return device.Refuse("a lane of %d elements would be read %d times", s.N, t.k)

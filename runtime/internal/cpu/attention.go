@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
@@ -13,210 +14,111 @@ import (
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention).InRoom(),
-	rowFor("attention", bindMultiHeadAttention).InRoom(),
 	rowFor("attention", bindProjectedAttention).InRoom(),
-	rowFor("attention", bindGroupQueryAttention).InRoom().Reading(),
 	rowFor("attention", bindDecoderAttention),
 	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
-	rowFor("rotary", bindRotary),
-	rowFor("append_codes", bindAppendCodes).InRoom(),
 	rowFor("widen_codes", bindWidenCodes).InRoom(),
 	rowFor("linear_attention", bindLinearAttention),
 	rowFor("causal_conv", bindCausalConv),
 	rowFor("tensor_scatter", bindTensorScatter),
 }
 
-// headRows is an operand of attention: its extents and strides, its type and its address.
-type headRows struct {
-	attention.HeadRows
-	dtype tensor.DType
-	at    device.Operand // of element [0,0,0,0]
+// placeOf returns the address of element [0,0,0,0].
+func placeOf(h lower.Heads) device.Operand {
+	return h.Operand.At(h.Start.Mul(graph.Known(h.DType.Bits() / 8)))
 }
 
-// heads returns operand x, of element type d, with the strides of view h.
-func (b *binder) heads(x device.Operand, d tensor.DType, h attention.HeadRows) headRows {
-	return headRows{h, d, x.At(h.Start.Mul(graph.Known(d.Bits() / 8)))}
-}
-
-func (w *words) heads(h headRows) {
-	w.dtype(h.dtype)
+func (w *words) heads(h lower.Heads) {
+	w.dtype(h.DType)
 	w.dim(h.PerBatch, h.PerHead, h.PerRow)
 }
 
 // tempOf returns scratch for count elements.
-func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error) {
+func (b *binder) tempOf(d tensor.DType, count graph.Dim) device.Operand {
 	n, ok := b.Max(count)
 	if !ok {
-		return device.Operand{}, device.Refuse("extent %v is not known", count)
+		b.Note(device.Refuse("extent %v is not known", count))
 	}
-	return b.temp(d.Bytes(n)), nil
+	return b.temp(d.Bytes(n))
 }
 
-// The kinds of lengths, numbered as in csrc/attention/attention.h.
-const (
-	lengthsLast = iota
-	lengthsKeys
-	lengthsPast
-)
-
-// lengths holds the words of attention_lengths.
-type lengths struct {
-	kind          int
-	batch, tokens graph.Dim
-	room, past    graph.Dim
-	ends          bool
-	types         [2]tensor.DType
-}
-
-// lengths adds a command that counts the keys of each batch from operands x and y. It returns the
-// scratch that receives the counts.
-func (b *binder) lengths(l lengths, x, y device.Operand) (device.Operand, error) {
-	out, err := b.tempOf(tensor.I64, l.batch.Mul(graph.Known(2)).Add(graph.Known(1)))
-	if err != nil {
-		return out, err
-	}
+// Lengths adds a command, and returns the scratch that receives the counts.
+func (b *binder) Lengths(l *lower.Lengths) (device.Operand, error) {
+	out := b.tempOf(tensor.I64, l.Batch.Mul(graph.Known(2)).Add(graph.Known(1)))
 	var w words
-	w.int(l.kind)
-	w.dim(l.batch, l.tokens, l.room, l.past)
-	w.bool(l.ends)
-	w.dtype(l.types[:]...)
-	return out, b.run("attention_lengths", w, x, y, out)
+	w.int(int(l.Kind))
+	w.dim(l.Batch, l.Tokens, l.Room, l.Past)
+	w.bool(l.Ends)
+	w.dtype(l.Counts.DType, l.All.DType)
+	return out, b.run("attention_lengths", w, l.Counts.Operand, l.All.Operand, out)
 }
 
-// appending describes a cache of keys or values that grows.
-type appending struct {
-	past     device.Operand // none without a past
-	pastRows graph.Dim      // rows that the past has room for
-	kept     graph.Dim      // rows that count if there are no lengths
-	lengths  device.Operand // none if all batches have as many rows
-	bias     device.Operand // none if there is no bias
-	biasType tensor.DType
-	cache    device.Operand
-	dtype    tensor.DType // of past and cache
-	room     graph.Dim
-	// Rows in memory per head. 0 stands for pastRows and for room.
-	pastMemory, cacheMemory graph.Dim
-}
-
-// memory sets the number of rows that a past and a cache have in memory. Both are
-// [batch,heads,rows,size]. A negative input means no past, a negative output no cache.
-func (b *binder) memory(a *appending, past, output int) error {
-	if past >= 0 && b.Has(past) {
-		a.pastMemory = b.Memory(past)[2]
-		if !a.pastMemory.Same(a.pastRows) && !b.Wants(output) {
-			return device.Refuse("a past is in memory with room, and its new rows are not")
-		}
+// Append adds a command. Biased rows without a cache are float32.
+func (b *binder) Append(x lower.Heads, a *lower.Append) (lower.Heads, error) {
+	cache, d, past, rows := a.Cache, a.DType, a.PastMemory, a.CacheRows
+	if past.Is(0) {
+		past = a.PastRows
 	}
-	if output >= 0 && b.Wants(output) {
-		a.cacheMemory = b.OutMemory(output)[2]
+	if rows.Is(0) {
+		rows = a.Room
 	}
-	return nil
-}
-
-// appendRows adds a command that appends new rows to a past, and returns the cache.
-func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
-	if x.dtype == tensor.I8 {
+	if d == tensor.Invalid {
+		d = tensor.F32
+	}
+	switch {
+	case x.DType == tensor.I8:
 		return x, device.Refuse("codes are not copied to a cache")
+	case cache.Place != device.Out && !past.Same(a.PastRows):
+		return x, device.Refuse("a past is in memory with room, and its new rows are not")
 	}
-	if a.pastMemory.Is(0) {
-		a.pastMemory = a.pastRows
+	width := kit.CacheWidth(d, x.Size)
+	h := attention.WholeHeads(graph.Dims{x.Batch, x.Heads, rows, width})
+	if cache.Place == device.None {
+		cache = b.tempOf(d, h.Batch.Mul(h.PerBatch))
 	}
-	if a.cacheMemory.Is(0) {
-		a.cacheMemory = a.room
-	}
-	width := kit.CacheWidth(a.dtype, x.Size)
-	out := b.heads(a.cache, a.dtype, attention.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, width}))
-	out.Rows, out.Size = a.room, x.Size
-	pastHead := a.pastMemory.Mul(width)
+	h.Rows, h.Size = a.Room, x.Size
+	pastHead := past.Mul(width)
 	var w words
 	w.part(b.dev.half)
 	w.dim(x.Batch, x.Heads, x.Rows, x.Size)
 	w.heads(x)
-	w.dtype(a.biasType)
+	w.dtype(a.Bias.DType)
 	w.dim(x.Size)
-	w.dtype(a.dtype)
-	w.dim(a.kept, x.Heads.Mul(pastHead), pastHead, out.PerBatch, out.PerHead, a.room)
-	return out, b.run("attention_append", w, a.past, x.at, a.bias, a.lengths, a.cache)
+	w.dtype(d)
+	w.dim(a.Kept, x.Heads.Mul(pastHead), pastHead, h.PerBatch, h.PerHead, a.Room)
+	bytes := func(n graph.Dim, d tensor.DType) graph.Dim { return n.Mul(graph.Known(d.Bits() / 8)) }
+	from, bias := a.Past.At(bytes(a.PastAt, d)), a.Bias.At(bytes(a.BiasAt, a.Bias.DType))
+	cache = cache.At(bytes(a.CacheAt, d))
+	return lower.Heads{HeadRows: h, DType: d, Operand: cache},
+		b.run("attention_append", w, from, placeOf(x), bias, a.Lengths, cache)
 }
 
-// cacheAt returns output i, or scratch for count elements if the node does not have it.
-func (b *binder) cacheAt(i int, d tensor.DType, count graph.Dim) (device.Operand, error) {
-	if b.Wants(i) {
-		return b.out(i), nil
-	}
-	return b.tempOf(d, count)
-}
-
-// elements returns the elements of a cache of type d with that many rows for each head of x.
-func (x *headRows) elements(d tensor.DType, rows graph.Dim) graph.Dim {
-	return x.Batch.Mul(x.Heads).Mul(rows).Mul(kit.CacheWidth(d, x.Size))
-}
-
-// The forms of sinks.
-const (
-	noSink = iota
-	zeroSinks
-	givenSinks
-)
-
-// attentionCommand is a command f32_attention or f64_attention.
-type attentionCommand struct {
-	q, k, v, out headRows
-	keys         graph.Dim // the most keys there can be
-	scale        *float32
-	cap          float32
-	past         graph.Dim // position of the first query if there are no lengths
-	causal       bool
-	window       int
-	lengths      device.Operand
-	scores       int // the input added to scores; negative for none
-	mask         int // the input with a mask of integers; negative for none
-	filter       float32
-	sink         int
-	sinkInput    int
-	stage        int // the stage that output 3 shows
-	blank        bool
-	doubles      bool
-	nan          attention.NaN
-}
-
-// newAttention returns attention without masks. Its output 0 is [batch,rows,heads*size].
-func (b *binder) newAttention(q, k, v headRows) *attentionCommand {
-	width := q.Heads.Mul(v.Size)
-	out := b.heads(b.out(0), b.Out[0].DType,
-		attention.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
-	return &attentionCommand{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1,
-		stage: -1}
-}
-
-// attend adds the command.
-func (b *binder) attend(a *attentionCommand) error {
+// Attend adds the command f32_attention or f64_attention.
+func (b *binder) Attend(a *lower.Attention) error {
 	name := "f32_attention"
-	if a.doubles {
+	if a.Doubles {
 		name = "f64_attention"
 	}
-	gemm, err := b.tiles()
-	if err != nil {
-		return err
-	}
-	tanh, err := b.kernel("f32_tanh")
-	if err != nil {
-		return err
-	}
+	gemm := b.tiles()
+	tanh := b.kernel("f32_tanh")
 	var w words
 	w.part(gemm, tanh)
-	w.dim(a.q.Batch, a.q.Heads, a.k.Heads, a.q.Rows, a.keys, a.q.Size, a.v.Size)
-	for _, h := range []headRows{a.q, a.k, a.v, a.out} {
+	w.dim(a.Q.Batch, a.Q.Heads, a.K.Heads, a.Q.Rows, a.K.Rows, a.Q.Size, a.V.Size)
+	width := a.Q.Heads.Mul(a.V.Size)
+	out := attention.HeadRows{PerBatch: a.Q.Rows.Mul(width), PerHead: a.V.Size, PerRow: width}
+	if !a.SideBySide {
+		out = attention.WholeHeads(graph.Dims{a.Q.Batch, a.Q.Heads, a.Q.Rows, a.V.Size})
+	}
+	for _, h := range []lower.Heads{a.Q, a.K, a.V, {HeadRows: out, DType: b.Out[0].DType}} {
 		w.heads(h)
 	}
-	if err := a.factors(&w); err != nil {
+	if err := b.factors(a, &w); err != nil {
 		return err
 	}
-	w.dim(a.past)
-	w.bool(a.causal)
-	w.int(a.window)
+	w.dim(a.Past)
+	w.bool(a.Causal)
+	w.int(a.Window)
 	scores, err := b.scoreWords(a, &w)
 	if err != nil {
 		return err
@@ -226,43 +128,40 @@ func (b *binder) attend(a *attentionCommand) error {
 		return err
 	}
 	sink := device.Operand{}
-	w.int(a.sink)
-	if a.sink == givenSinks {
-		sink = b.in(a.sinkInput)
+	w.int(int(a.Sink))
+	if a.Sink == lower.GivenSinks {
+		sink = b.in(a.SinkInput)
 	}
-	w.dtype(b.DType(a.sinkInput))
+	w.dtype(b.DType(a.SinkInput))
 	qk := b.shownWords(a, &w)
-	w.int(int(a.nan))
-	k, err := b.choose(name, w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{gemm, tanh}, w, a.q.at, a.k.at, a.v.at, a.lengths, scores, mask, sink, a.out.at, qk)
+	w.int(int(a.NaN))
+	return b.runWith(name, []bindings.Kernel{gemm, tanh}, w, placeOf(a.Q), placeOf(a.K), placeOf(a.V), a.Lengths, scores,
+		mask, sink, b.out(0), qk)
 }
 
 // factors appends the factor of scores and their cap.
-func (a *attentionCommand) factors(w *words) error {
+func (b *binder) factors(a *lower.Attention, w *words) error {
 	scale := float32(0)
-	if a.scale != nil {
-		scale = *a.scale
+	if a.Scale != nil {
+		scale = *a.Scale
 	} else {
-		d, ok := a.q.Size.Value()
+		d, ok := a.Q.Size.Value()
 		if !ok {
-			return device.Refuse("the size %v of heads is not known", a.q.Size)
+			return device.Refuse("the size %v of heads is not known", a.Q.Size)
 		}
 		scale = float32(1 / math.Sqrt(float64(max(d, 1))))
 	}
-	w.float(float64(scale), float64(a.cap))
+	w.float(float64(scale), float64(a.Cap))
 	return nil
 }
 
 // scoreWords appends the words of the input added to scores, and returns that operand.
-func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, error) {
-	if a.scores < 0 || !b.Has(a.scores) {
+func (b *binder) scoreWords(a *lower.Attention, w *words) (device.Operand, error) {
+	if !b.Has(a.Scores) {
 		w.int(0, 0, 0, 0, 0, 0)
 		return device.Operand{}, nil
 	}
-	d, err := attention.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
+	d, err := attention.ScoreDims(b.In[a.Scores], a.Q.Batch, a.Q.Heads, a.Q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
@@ -275,104 +174,40 @@ func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, erro
 	if cols.Is(1) {
 		cols = graph.Known(-1) // it stretches to all keys
 	}
-	w.dtype(b.DType(a.scores))
+	w.dtype(b.DType(a.Scores))
 	w.dim(steps...)
 	w.dim(cols)
-	return b.in(a.scores), nil
+	return b.in(a.Scores), nil
 }
 
 // maskWords appends the words of a mask of integers, and returns that operand.
-func (b *binder) maskWords(a *attentionCommand, w *words) (device.Operand, error) {
-	if a.mask < 0 || !b.Has(a.mask) {
+func (b *binder) maskWords(a *lower.Attention, w *words) (device.Operand, error) {
+	if !b.Has(a.Mask) {
 		w.int(0, 0, 0)
 		w.float(0)
 		return device.Operand{}, nil
 	}
-	v := b.In[a.mask]
-	form, err := attention.KeyMaskOf(v, a.q.Batch, a.q.Rows)
+	v := b.In[a.Mask]
+	form, err := attention.KeyMaskOf(v, a.Q.Batch, a.Q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
 	w.int(int(form))
 	w.dtype(v.DType)
 	w.dim(v.Dims[len(v.Dims)-1])
-	w.float(float64(a.filter))
-	return b.in(a.mask), nil
+	w.float(float64(a.Filter))
+	return b.in(a.Mask), nil
 }
 
 // shownWords appends the words of the output of scores, and returns that operand.
-func (b *binder) shownWords(a *attentionCommand, w *words) device.Operand {
-	if a.stage < 0 || !b.Wants(3) {
+func (b *binder) shownWords(a *lower.Attention, w *words) device.Operand {
+	if a.Stage < 0 || !b.Wants(3) {
 		w.int(-1, 0, 0, 0)
 		return device.Operand{}
 	}
-	w.int(a.stage)
+	w.int(a.Stage)
 	w.dtype(b.Out[3].DType)
 	w.dim(b.Out[3].Dims[3])
-	w.bool(a.blank)
+	w.bool(a.Blank)
 	return b.out(3)
 }
-
-func bindAttention(o *attention.Attention, b *binder) error {
-	inputs := []int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}
-	if err := b.OnlyRoom(inputs, []int{1, 2}); err != nil {
-		return err
-	}
-	qh, kh, vh, err := o.Operands(b.InMemory())
-	if err != nil {
-		return err
-	}
-	kh.Rows, vh.Rows = b.rows(attention.Key), b.rows(attention.Value)
-	q := b.heads(b.in(attention.Query), b.DType(attention.Query), qh)
-	k := b.heads(b.in(attention.Key), b.DType(attention.Key), kh)
-	v := b.heads(b.in(attention.Value), b.DType(attention.Value), vh)
-	past := graph.Known(0)
-	if b.Has(attention.PastKey) {
-		past = b.In[attention.PastKey].Dims[2]
-	}
-	if k, err = b.grown(k, attention.PastKey, 1); err != nil {
-		return err
-	}
-	if v, err = b.grown(v, attention.PastValue, 2); err != nil {
-		return err
-	}
-	a := b.newAttention(q, k, v)
-	a.scale, a.cap, a.causal, a.window, a.past = o.Scale, o.Softcap, o.Causal, o.Window, past
-	a.scores, a.stage, a.doubles, a.nan = attention.Mask, o.Stage, o.InFloat64(b.In), o.NaN
-	if len(b.In[0].Dims) == 4 {
-		a.out = b.heads(b.out(0), b.Out[0].DType, attention.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
-	}
-	if b.Has(attention.Lengths) {
-		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past,
-			ends: !b.Has(attention.PastKey)}
-		l.types[0] = b.DType(attention.Lengths)
-		if a.lengths, err = b.lengths(l, b.in(attention.Lengths), device.Operand{}); err != nil {
-			return err
-		}
-	}
-	return b.attend(a)
-}
-
-// grown appends the rows of x to the past in an input. The result is in an output if the node has
-// it, else in scratch. Without a past and an output it is x.
-func (b *binder) grown(x headRows, past, output int) (headRows, error) {
-	if !b.Has(past) && !b.Wants(output) {
-		return x, nil
-	}
-	kept, d := graph.Known(0), x.dtype
-	if b.Has(past) {
-		kept, d = b.In[past].Dims[2], b.DType(past)
-	}
-	a := appending{past: b.in(past), pastRows: kept, kept: kept, dtype: d, room: kept.Add(x.Rows)}
-	err := b.memory(&a, past, output)
-	if err != nil {
-		return x, err
-	}
-	if a.cache, err = b.cacheAt(output, d, x.elements(d, a.room)); err != nil {
-		return x, err
-	}
-	return b.appendRows(x, a)
-}
-
-// rows returns the row extent of input i: [batch,heads,rows,size] or [batch,rows,heads*size].
-func (b *binder) rows(i int) graph.Dim { return b.In[i].Dims[len(b.In[i].Dims)-2] }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -58,10 +58,10 @@ func TestAttentionCodes(t *testing.T) {
 		{2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}, {2, 2, 9, 33, 260, 200},
 		{4, 1, 1, 50, 80, 96}, {8, 1, 1, 37, 64, 40}, {17, 1, 1, 21, 96, 72}, {2, 2, 4, 19, 48, 112}} {
 		queries, keys := s[2], s[3]
-		for i, set := range []func(a *attentionCommand){
+		for i, set := range []func(a *lower.Attention){
 			nil,
-			func(a *attentionCommand) { a.causal, a.past = true, graph.Known(keys-min(queries, keys)) },
-			func(a *attentionCommand) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
+			func(a *lower.Attention) { a.Causal, a.Past = true, graph.Known(keys-min(queries, keys)) },
+			func(a *lower.Attention) { a.Causal, a.Window, a.Cap, a.Past = true, 7, 5, graph.Known(3) },
 		} {
 			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5], codes: true,
 				dtype: floatKinds[i%3].t, set: set}
@@ -69,7 +69,7 @@ func TestAttentionCodes(t *testing.T) {
 		}
 	}
 	c := &attentionCase{heads: 4, kvHeads: 2, queries: 1, keys: 1500, d: 8, dv: 8, codes: true, dtype: tensor.F32,
-		lengths: []int64{20, 1399, 21, 1400, 1400}, set: func(a *attentionCommand) { a.causal = true }}
+		lengths: []int64{20, 1399, 21, 1400, 1400}, set: func(a *lower.Attention) { a.Causal = true }}
 	c.check(t, r, pool, "codes with lengths")
 }
 
@@ -163,9 +163,9 @@ func (c *appendCase) coded(t *testing.T, half bindings.Kernel) words {
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
 	b.dev.half = half
 	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
-	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room)}
+	a := &lower.Append{PastRows: graph.Known(c.past), Kept: graph.Known(c.past), DType: c.dtype, Room: graph.Known(c.room)}
 	return wordsOf(t, b, func() error {
-		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
+		_, err := b.Append(lower.Heads{HeadRows: h, DType: c.xType}, a)
 		return err
 	})
 }

@@ -3,9 +3,9 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // bindDecoderAttention adds the new token to copies of the caches, or reads an encoder's keys and
@@ -15,28 +15,29 @@ func bindDecoderAttention(o *attention.DecoderAttention, b *binder) error {
 	if b.Has(attention.DecoderBeams) || b.Has(attention.DecoderIndirection) || b.Wants(3) {
 		return device.Refuse("beams are followed, and scores shown, in Go")
 	}
-	in := padded(b.In, attention.DecoderBias)
+	in := make([]*op.Value, max(attention.DecoderBias+1, len(b.In)))
+	copy(in, b.In)
 	q, input := o.Token(in, attention.DecoderQuery)
 	if !decoderFits(o, in, q) {
 		return device.Refuse("operands are checked in Go")
 	}
-	query, err := b.decoderToken(b.heads(b.in(input), tensor.F32, q), 0, appending{room: q.Rows})
+	query, err := b.decoderToken(lower.HeadsOf(b, input, q), 0, lower.Append{Room: q.Rows})
 	if err != nil {
 		return err
 	}
-	list, keys := device.Operand{}, [2]headRows{}
+	list, keys := device.Operand{}, [2]lower.Heads{}
 	if !o.Encoder {
 		room := in[attention.DecoderPastKey].Dims[2]
-		l := lengths{kind: lengthsPast, batch: q.Batch, tokens: q.Rows, room: room, past: room}
-		l.types[0] = tensor.I32
-		if list, err = b.lengths(l, b.in(attention.DecoderPastLength), device.Operand{}); err != nil {
+		list, err = b.Lengths(&lower.Lengths{Kind: lower.LengthsPast, Batch: q.Batch, Tokens: q.Rows, Room: room, Past: room,
+			Counts: lower.Input(b, attention.DecoderPastLength)})
+		if err != nil {
 			return err
 		}
 	}
 	for i := range keys {
 		if o.Encoder {
 			at := attention.DecoderKey + i
-			keys[i] = b.heads(b.in(at), tensor.F32, attention.WholeHeads(in[at].Dims))
+			keys[i] = lower.HeadsOf(b, at, attention.WholeHeads(in[at].Dims))
 			continue
 		}
 		if err := b.wholeCopy(attention.DecoderPastKey+i, 1+i); err != nil {
@@ -44,15 +45,15 @@ func bindDecoderAttention(o *attention.DecoderAttention, b *binder) error {
 		}
 		x, input := o.Token(in, attention.DecoderKey+i)
 		room := in[attention.DecoderPastKey].Dims[2]
-		grow := appending{past: b.out(1 + i), pastRows: room, lengths: list, cache: b.out(1 + i), room: room}
-		if keys[i], err = b.decoderToken(b.heads(b.in(input), tensor.F32, x), 1+i, grow); err != nil {
+		grow := lower.Append{Past: b.out(1 + i), PastRows: room, Lengths: list, Cache: b.out(1 + i), Room: room}
+		if keys[i], err = b.decoderToken(lower.HeadsOf(b, input, x), 1+i, grow); err != nil {
 			return err
 		}
 	}
-	a := b.newAttention(query, keys[0], keys[1])
-	a.scale, a.filter, a.lengths = o.Scale, o.Filter, list
-	a.mask, a.scores = attention.DecoderMask, attention.DecoderScores
-	return b.attend(a)
+	a := lower.NewAttention(query, keys[0], keys[1])
+	a.Scale, a.Filter, a.Lengths = o.Scale, o.Filter, list
+	a.Mask, a.Scores = attention.DecoderMask, attention.DecoderScores
+	return b.Attend(a)
 }
 
 // decoderFits reports whether the operands of a decoder's attention match.
@@ -89,19 +90,11 @@ func decoderFits(o *attention.DecoderAttention, in []*op.Value, q attention.Head
 
 // decoderToken adds part i of the bias to the rows of x and appends them as a says. Without a cache
 // they go to scratch, or stay where they are if there is no bias.
-func (b *binder) decoderToken(x headRows, i int, a appending) (headRows, error) {
+func (b *binder) decoderToken(x lower.Heads, i int, a lower.Append) (lower.Heads, error) {
 	if b.Has(attention.DecoderBias) {
-		a.bias, a.biasType = b.in(attention.DecoderBias), tensor.F32
-		a.bias = a.bias.At(x.Heads.Mul(x.Size).Mul(graph.Known(4 * i)))
-	} else if a.cache.Place == device.None {
+		a.Bias, a.BiasAt = lower.Input(b, attention.DecoderBias), x.Heads.Mul(x.Size).Mul(graph.Known(i))
+	} else if a.Cache.Place == device.None {
 		return x, nil
 	}
-	a.dtype = tensor.F32
-	if a.cache.Place == device.None {
-		var err error
-		if a.cache, err = b.tempOf(tensor.F32, x.Batch.Mul(x.Heads).Mul(x.Size)); err != nil {
-			return x, err
-		}
-	}
-	return b.appendRows(x, a)
+	return b.Append(x, &a)
 }

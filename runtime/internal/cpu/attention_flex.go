@@ -30,10 +30,7 @@ func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) er
 		return f.runAll()
 	}
 	d := y.DType()
-	k, err := f.function(d, "mul")
-	if err != nil {
-		return err
-	}
+	k := f.function(d, "mul")
 	by := constant(scale)
 	if d == tensor.F64 {
 		by = constant(float64(scale))
@@ -74,10 +71,7 @@ func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor)
 
 // Softmax computes the softmax of rows.
 func (f flexing) Softmax(x, y *tensor.Tensor) error {
-	half, err := f.halfOfAll(x.DType())
-	if err != nil {
-		return err
-	}
+	half := f.halfOfAll(x.DType())
 	d := graph.DimsOf(x.Shape())
 	w := softmaxWords(d[:3].Len(), d[3], graph.Known(1), false, x.DType(), half)
 	if err := f.float32("f32_softmax", w, half, f.of(x), f.of(y)); err != nil {

@@ -5,79 +5,57 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The sources of positions, numbered as in csrc/attention/attention.h.
-const (
-	positionsOfTokens = iota
-	positionsGiven
-	positionsFrom
-	positionsOfBatches
-)
-
-// rotation is a command f32_rotary.
-type rotation struct {
-	x, out      headRows
-	pairs       graph.Dim
-	interleaved bool
-	norm        device.Operand // none if rows are not normalised
-	normType    tensor.DType
-	epsilon     float32
-	cos, sin    device.Operand // none if angles are computed from base
-	angleType   tensor.DType
-	angleRows   graph.Dim
-	base        float64
-	positions   int
-	index       device.Operand
-	indexType   tensor.DType
-	past        graph.Dim // position of the first token if there is no index
-}
-
-// given takes positions from an input.
-func (r *rotation) given(b *binder, input int, offset bool) {
-	r.index, r.indexType, r.positions = b.in(input), b.DType(input), positionsGiven
-	if attention.OffsetPosition(b.In[input], offset) {
-		r.positions = positionsFrom
+// Rotate adds a command for each rotation. Scratch is rotated in place.
+func (b *binder) Rotate(list ...*lower.Rotation) error {
+	for _, r := range list {
+		y := *r.X
+		switch {
+		case r.Out.Place != device.None:
+			y.Operand = r.Out
+		case y.Operand.Place != device.Temp:
+			width := y.Heads.Mul(y.Size)
+			h := attention.HeadRows{Batch: y.Batch, Heads: y.Heads, Rows: y.Rows, Size: y.Size, PerBatch: y.Rows.Mul(width),
+				PerHead: y.Size, PerRow: width}
+			t := b.tempOf(tensor.F32, h.Batch.Mul(h.PerBatch))
+			y = lower.Heads{HeadRows: h, DType: tensor.F32, Operand: t}
+		}
+		if err := b.rotate(r, y); err != nil {
+			return err
+		}
+		*r.X = y
 	}
+	return nil
 }
 
-// rotate adds the command.
-func (b *binder) rotate(r rotation) error {
+// rotate adds the command f32_rotary.
+func (b *binder) rotate(r *lower.Rotation, out lower.Heads) error {
+	x, rows, index := r.X, graph.Known(0), r.Index.DType
+	if n := len(r.Cos.Dims); n > 0 {
+		rows = r.Cos.Dims[:n-1].Len()
+	}
+	if r.Positions == lower.PositionsOfBatches {
+		index = tensor.I64
+	}
 	var w words
 	w.part(b.dev.half)
-	w.dim(r.x.Batch, r.x.Heads, r.x.Rows, r.x.Size, r.pairs)
-	w.heads(r.x)
-	w.heads(r.out)
-	w.bool(r.interleaved)
-	w.dtype(r.normType)
-	w.float(float64(r.epsilon))
-	w.dtype(r.angleType)
-	w.dim(r.angleRows)
-	w.float(r.base)
-	w.int(r.positions)
-	w.dtype(r.indexType)
-	w.dim(r.past)
-	return b.run("f32_rotary", w, r.x.at, r.cos, r.sin, r.index, r.norm, r.out.at)
-}
-
-func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
-	h, pairs, err := o.Operands(b.In)
-	if err != nil {
-		return err
-	}
-	d := b.DType(0)
-	r := rotation{
-		x: b.heads(b.in(0), d, h), out: b.heads(b.out(0), d, h), pairs: pairs, interleaved: o.Interleaved,
-		cos: b.in(o.Cos), sin: b.in(o.Sin), angleType: d,
-	}
-	caches := b.In[o.Cos].Dims
-	r.angleRows = caches[:len(caches)-1].Len()
-	if b.Has(o.Positions) {
-		r.given(b, o.Positions, o.Offset)
-	}
-	return b.rotate(r)
+	w.dim(x.Batch, x.Heads, x.Rows, x.Size, r.Pairs)
+	w.heads(*x)
+	w.heads(out)
+	w.bool(r.Interleaved)
+	w.dtype(r.Norm.DType)
+	w.float(float64(r.Epsilon))
+	w.dtype(r.Cos.DType)
+	w.dim(rows)
+	w.float(r.Base)
+	w.int(int(r.Positions))
+	w.dtype(index)
+	w.dim(r.Past)
+	return b.run("f32_rotary", w, placeOf(*x), r.Cos.Operand, r.Sin.Operand, r.Index.Operand, r.Norm.Operand, placeOf(out))
 }
 
 func bindLinearAttention(o *attention.LinearAttention, b *binder) error {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -20,7 +20,7 @@ type rotaryCase struct {
 	heads, tokens, d, pairs int
 	dtype                   tensor.DType
 	interleaved, normalised bool
-	positions               int
+	positions               lower.Positions
 }
 
 func (c *rotaryCase) words(t *testing.T, base float64) words {
@@ -28,20 +28,22 @@ func (c *rotaryCase) words(t *testing.T, base float64) words {
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
 	h := attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.tokens, c.heads * c.d}), graph.Known(0), c.heads,
 		graph.Known(c.d))
-	x := b.heads(device.Operand{}, c.dtype, h)
-	r := rotation{x: x, out: x, pairs: graph.Known(c.pairs), interleaved: c.interleaved, normType: c.dtype, epsilon: 1e-3, angleType: c.dtype,
-		angleRows: graph.Known(2*c.tokens + 5), base: base, positions: c.positions, indexType: tensor.I64, past: graph.Known(2)}
-	return wordsOf(t, b, func() error { return b.rotate(r) })
+	x := lower.Heads{HeadRows: h, DType: c.dtype}
+	tables := lower.Value{DType: c.dtype, Dims: graph.Dims{graph.Known(2*c.tokens + 5), graph.Known(c.pairs)}}
+	r := &lower.Rotation{X: &x, Cos: tables, Sin: tables, Pairs: graph.Known(c.pairs), Interleaved: c.interleaved,
+		Norm: lower.Value{DType: c.dtype}, Epsilon: 1e-3, Positions: c.positions, Index: lower.Value{DType: tensor.I64},
+		Base: base, Past: graph.Known(2)}
+	return wordsOf(t, b, func() error { return b.rotate(r, x) })
 }
 
 // position returns the position of a token.
 func (c *rotaryCase) position(b, token int, index []int64) int {
 	switch c.positions {
-	case positionsOfTokens:
+	case lower.PositionsOfTokens:
 		return b*c.tokens + token
-	case positionsGiven:
+	case lower.PositionsGiven:
 		return int(index[b*c.tokens+token])
-	case positionsFrom:
+	case lower.PositionsFrom:
 		return int(index[0]) + token
 	}
 	if index == nil {
@@ -84,7 +86,7 @@ func TestRotary(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for i, pairs := range []int{1, 3, 8, 17, 64} {
 		for _, kind := range floatKinds {
-			c := rotaryCase{heads: 3, tokens: 4, d: 2*pairs + 3, pairs: pairs, dtype: kind.t, positions: i % 4,
+			c := rotaryCase{heads: 3, tokens: 4, d: 2*pairs + 3, pairs: pairs, dtype: kind.t, positions: lower.Positions(i % 4),
 				interleaved: i%2 == 1, normalised: i > 2}
 			rows := 2*c.tokens + 5
 			x, cos, sin := quarters(r, 2*c.tokens*c.heads*c.d), quarters(r, rows*pairs), quarters(r, rows*pairs)
@@ -114,7 +116,7 @@ func TestRotary(t *testing.T) {
 func TestRotaryBase(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(43, 44))
-	c := rotaryCase{heads: 2, tokens: 5, d: 8, pairs: 4, dtype: tensor.F32, positions: positionsOfBatches}
+	c := rotaryCase{heads: 2, tokens: 5, d: 8, pairs: 4, dtype: tensor.F32, positions: lower.PositionsOfBatches}
 	x := quarters(r, 2*c.tokens*c.heads*c.d)
 	var cos, sin []float64
 	for p := range 2*c.tokens + 5 {
@@ -129,7 +131,7 @@ func TestRotaryBase(t *testing.T) {
 	if i := differ(got, c.want(x, cos, sin, nil, nil), 1e-5, 1e-5); i >= 0 {
 		t.Errorf("element %d is %v", i, got[i])
 	}
-	c.positions = positionsFrom
+	c.positions = lower.PositionsFrom
 	for _, first := range []int64{-1, 11} {
 		y := stored(tensor.F32, x)
 		if _, failed := runCommand(t, k, c.words(t, 0), pool, y, stored(tensor.F32, cos), stored(tensor.F32, sin),

@@ -19,7 +19,7 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 	inner.In = quant.AsProjected(b.In)
 	own := b.step.Commands
 	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
-	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
+	if err := lower.AttendProjected(&o.ProjectedAttention, x, tensor.F32, all); err != nil {
 		return err
 	}
 	numbers := make([]int, len(b.In))
@@ -42,14 +42,8 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
 	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
-	all, err := b.tempOf(tensor.F32, p.m.Mul(p.n))
-	if err != nil {
-		return all, err
-	}
-	bias, err := b.floats(quant.QAttentionBias)
-	if err != nil {
-		return all, err
-	}
+	all := b.tempOf(tensor.F32, p.m.Mul(p.n))
+	bias := b.floats(quant.QAttentionBias)
 	in := lower.ByteInputs{
 		A: quant.QAttentionInput, AScale: quant.QAttentionScale, AZero: quant.QAttentionZero, B: quant.QAttentionWeights,
 		BScale: quant.QAttentionWeightScale, BZero: quant.QAttentionWeightZero, YScale: lower.None, YZero: lower.None,

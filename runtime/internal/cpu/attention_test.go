@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -62,7 +63,7 @@ type attentionCase struct {
 	heads, kvHeads, queries, keys, d, dv int
 	dtype                                tensor.DType
 	codes                                bool // keys and values are int8
-	set                                  func(a *attentionCommand)
+	set                                  func(a *lower.Attention)
 	lengths                              []int64
 	scores                               *op.Value
 	scoreData                            []byte
@@ -94,7 +95,7 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 		out[3] = valueOf(c.dtype, 2, c.heads, c.queries, c.keys)
 	}
 	b := testBinder(t, isa, in, out)
-	var x [3]headRows
+	var x [3]lower.Heads
 	for i := range x {
 		d := in[i].Dims
 		rows := attention.WholeHeads(d)
@@ -102,25 +103,25 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 			n, _ := d[1].Value()
 			rows = attention.HeadsSideBySide(graph.Dims{d[0], d[2], d[1].Mul(d[3])}, graph.Known(0), n, d[3])
 		}
-		x[i] = b.heads(b.in(i), c.dtype, rows)
+		x[i] = lower.Heads{HeadRows: rows, DType: c.dtype, Operand: b.in(i)}
 		if c.codes && i > 0 {
 			whole := graph.Dims{d[0], d[1], d[2], kit.CacheWidth(tensor.I8, d[3])}
-			x[i] = b.heads(b.in(i), tensor.I8, attention.WholeHeads(whole))
+			x[i] = lower.Heads{HeadRows: attention.WholeHeads(whole), DType: tensor.I8, Operand: b.in(i)}
 			x[i].Size = d[3]
 		}
 	}
-	a := b.newAttention(x[0], x[1], x[2])
-	a.scores, a.mask = caseScores, caseMask
+	a := lower.NewAttention(x[0], x[1], x[2])
+	a.Scores, a.Mask = caseScores, caseMask
 	if c.lengths != nil {
-		a.lengths = device.Operand{Place: device.Temp}
+		a.Lengths = device.Operand{Place: device.Temp}
 	}
 	if c.sink {
-		a.sink, a.sinkInput = givenSinks, caseSink
+		a.Sink, a.SinkInput = lower.GivenSinks, caseSink
 	}
 	if c.set != nil {
 		c.set(a)
 	}
-	return wordsOf(t, b, func() error { return b.attend(a) })
+	return wordsOf(t, b, func() error { return b.Attend(a) })
 }
 
 // check compares all variants, with any parts, to attention in float64.
@@ -178,11 +179,11 @@ func TestAttention(t *testing.T) {
 	for _, s := range [][6]int{{4, 2, 1, 9, 8, 5}, {4, 2, 3, 1100, 33, 17}, {2, 2, 40, 70, 16, 33},
 		{2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}} {
 		queries, keys := s[2], s[3]
-		for i, set := range []func(a *attentionCommand){
+		for i, set := range []func(a *lower.Attention){
 			nil,
-			func(a *attentionCommand) { a.causal, a.past = true, graph.Known(keys-min(queries, keys)) },
-			func(a *attentionCommand) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
-			func(a *attentionCommand) { scale := float32(0.3); a.scale, a.sink = &scale, zeroSinks },
+			func(a *lower.Attention) { a.Causal, a.Past = true, graph.Known(keys-min(queries, keys)) },
+			func(a *lower.Attention) { a.Causal, a.Window, a.Cap, a.Past = true, 7, 5, graph.Known(3) },
+			func(a *lower.Attention) { scale := float32(0.3); a.Scale, a.Sink = &scale, lower.ZeroSinks },
 		} {
 			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5],
 				dtype: floatKinds[i%3].t, set: set}
@@ -202,7 +203,7 @@ func TestAttentionPlaces(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				c := &attentionCase{heads: s[0], kvHeads: s[1], queries: s[2], keys: s[3], d: s[4], dv: s[5], dtype: tensor.F32,
 					aside: aside}
-				c.set = func(a *attentionCommand) { a.causal, a.past = causal, graph.Known(s[3]-min(s[2], s[3])) }
+				c.set = func(a *lower.Attention) { a.Causal, a.Past = causal, graph.Known(s[3]-min(s[2], s[3])) }
 				c.check(t, r, pool, fmt.Sprint(s, " aside ", aside, " causal ", causal))
 			}
 		}
@@ -216,7 +217,7 @@ func TestAttentionScales(t *testing.T) {
 	for _, scale := range []float32{-0.5, 0, 0x1p-120, 30} {
 		for _, queries := range []int{1, 40} {
 			c := &attentionCase{heads: 2, kvHeads: 1, queries: queries, keys: 1100, d: 16, dv: 16, dtype: tensor.F32,
-				set: func(a *attentionCommand) { a.scale = &scale }}
+				set: func(a *lower.Attention) { a.Scale = &scale }}
 			c.check(t, r, pool, fmt.Sprint("scale ", scale, " queries ", queries))
 		}
 	}
@@ -227,7 +228,7 @@ func TestAttentionLengths(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for _, queries := range []int{1, 9} {
 		c := &attentionCase{heads: 4, kvHeads: 2, queries: queries, keys: 40, d: 8, dv: 8, dtype: tensor.F32, lengths: []int64{20, 5, int64(20 + queries), int64(5 + queries), 30},
-			sink: true, set: func(a *attentionCommand) { a.causal = true }}
+			sink: true, set: func(a *lower.Attention) { a.Causal = true }}
 		c.check(t, r, pool, fmt.Sprint("causal, queries ", queries))
 		c.set, c.lengths = nil, []int64{0, 0, 0, 17, 40}
 		c.check(t, r, pool, fmt.Sprint("no keys, queries ", queries))
@@ -268,7 +269,7 @@ func TestAttentionScores(t *testing.T) {
 		for _, dims := range [][]int{{2, 4, 6, 33}, {4, 1, 33}, {6, 30}, {2, 1, 1, 33}, {6, 1}} {
 			for stage := attention.ScoresProduct; stage <= attention.ScoresWeights; stage++ {
 				c := &attentionCase{heads: 4, kvHeads: 4, queries: 6, keys: 33, d: 5, dv: 3, dtype: tensor.F32, scores: valueOf(d, dims...), shown: true,
-					scoreData: scoreBytes(r, d, volume(dims)), set: func(a *attentionCommand) { a.stage, a.cap = stage, 4 }}
+					scoreData: scoreBytes(r, d, volume(dims)), set: func(a *lower.Attention) { a.Stage, a.Cap = stage, 4 }}
 				c.check(t, r, pool, fmt.Sprint(d, dims, " stage ", stage))
 				if d == tensor.F16 {
 					c.dtype = tensor.BF16
@@ -302,7 +303,7 @@ func TestAttentionMasks(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				for _, scores := range []*op.Value{nil, valueOf(tensor.F32, 1, 3, queries, keys)} {
 					c := &attentionCase{heads: 3, kvHeads: 3, queries: queries, keys: keys, d: 4, dv: 4, dtype: tensor.F32, mask: valueOf(d, m.dims...), scores: scores,
-						set: func(a *attentionCommand) { a.causal, a.filter, a.past = causal, -64, graph.Known(past) }}
+						set: func(a *lower.Attention) { a.Causal, a.Filter, a.Past = causal, -64, graph.Known(past) }}
 					c.maskData = int64Bytes(m.data...)
 					if d == tensor.I32 {
 						c.maskData = int32Bytes(make([]int32, len(m.data))...)
@@ -349,7 +350,7 @@ func TestAttentionSpecial(t *testing.T) {
 	const heads, keys, d = 1, 1100, 3
 	for queries, causal := range map[int]bool{6: false, 7: true, 3: false, 4: true} {
 		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32,
-			set: func(a *attentionCommand) { a.causal = causal }}
+			set: func(a *lower.Attention) { a.Causal = causal }}
 		q, k, v := attentionNormals(r, 2*queries*d), attentionNormals(r, 2*keys*d), attentionNormals(r, 2*keys*d)
 		q[2*d] = math.NaN()
 		k[3*d] = math.Inf(1)
@@ -378,10 +379,10 @@ func (c *appendCase) words(t *testing.T) words {
 		h = attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads,
 			graph.Known(c.d))
 	}
-	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room),
-		biasType: c.xType}
+	a := &lower.Append{PastRows: graph.Known(c.past), Kept: graph.Known(c.past), DType: c.dtype, Room: graph.Known(c.room),
+		Bias: lower.Value{DType: c.xType}}
 	return wordsOf(t, b, func() error {
-		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
+		_, err := b.Append(lower.Heads{HeadRows: h, DType: c.xType}, a)
 		return err
 	})
 }
@@ -498,10 +499,10 @@ func (c *appendCase) inRoom(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
 	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
-	a := appending{pastRows: graph.Known(c.room), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room),
-		biasType: c.xType}
+	a := &lower.Append{PastRows: graph.Known(c.room), Kept: graph.Known(c.past), DType: c.dtype, Room: graph.Known(c.room),
+		Bias: lower.Value{DType: c.xType}}
 	return wordsOf(t, b, func() error {
-		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
+		_, err := b.Append(lower.Heads{HeadRows: h, DType: c.xType}, a)
 		return err
 	})
 }
@@ -511,28 +512,28 @@ func TestLengths(t *testing.T) {
 	k := runnable(t, "attention_lengths")[0]
 	known := func(n int) graph.Dim { return graph.Known(n) }
 	for _, c := range []struct {
-		l    lengths
+		l    lower.Lengths
 		x, y []int32
 		want []int64 // nil for a failure
 	}{
-		{lengths{kind: lengthsLast, tokens: known(1), room: known(9), past: known(8)}, []int32{5, 3}, []int32{6}, []int64{5, 3, 6, 4, 6}},
-		{lengths{kind: lengthsLast, tokens: known(6), room: known(9), past: known(8)}, []int32{5, 3}, []int32{6}, []int64{0, 0, 6, 6, 6}},
-		{lengths{kind: lengthsLast, tokens: known(1), room: known(5), past: known(5)}, []int32{5, 3}, []int32{6}, nil},
-		{lengths{kind: lengthsLast, tokens: known(1), room: known(9), past: known(8)}, []int32{5, 6}, []int32{6}, nil},
-		{lengths{kind: lengthsLast, tokens: known(1), room: known(9), past: known(8)}, []int32{5, -1}, []int32{6}, nil},
-		{lengths{kind: lengthsLast, tokens: known(5), room: known(9), past: known(8)}, []int32{5, 3}, []int32{6}, nil},
-		{lengths{kind: lengthsLast, tokens: known(1), room: known(9), past: known(4)}, []int32{5, 3}, []int32{6}, nil},
-		{lengths{kind: lengthsKeys, tokens: known(2), room: known(9), past: known(7)}, []int32{9, 0}, nil, []int64{7, 7, 9, 0, 9}},
-		{lengths{kind: lengthsKeys, tokens: known(2), room: known(9), ends: true}, []int32{9, 4}, nil, []int64{7, 2, 9, 4, 9}},
-		{lengths{kind: lengthsKeys, tokens: known(2), room: known(9), ends: true}, []int32{9, 10}, nil, nil},
-		{lengths{kind: lengthsPast, tokens: known(2), room: known(9), past: known(9)}, []int32{7}, nil, []int64{7, 7, 9, 9, 9}},
-		{lengths{kind: lengthsPast, tokens: known(2), room: known(9), past: known(9)}, []int32{8}, nil, nil},
-		{lengths{kind: lengthsPast, tokens: known(2), room: known(9), past: known(9)}, []int32{-1}, nil, nil},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(1), Room: known(9), Past: known(8)}, []int32{5, 3}, []int32{6}, []int64{5, 3, 6, 4, 6}},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(6), Room: known(9), Past: known(8)}, []int32{5, 3}, []int32{6}, []int64{0, 0, 6, 6, 6}},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(1), Room: known(5), Past: known(5)}, []int32{5, 3}, []int32{6}, nil},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(1), Room: known(9), Past: known(8)}, []int32{5, 6}, []int32{6}, nil},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(1), Room: known(9), Past: known(8)}, []int32{5, -1}, []int32{6}, nil},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(5), Room: known(9), Past: known(8)}, []int32{5, 3}, []int32{6}, nil},
+		{lower.Lengths{Kind: lower.LengthsLast, Tokens: known(1), Room: known(9), Past: known(4)}, []int32{5, 3}, []int32{6}, nil},
+		{lower.Lengths{Kind: lower.LengthsKeys, Tokens: known(2), Room: known(9), Past: known(7)}, []int32{9, 0}, nil, []int64{7, 7, 9, 0, 9}},
+		{lower.Lengths{Kind: lower.LengthsKeys, Tokens: known(2), Room: known(9), Ends: true}, []int32{9, 4}, nil, []int64{7, 2, 9, 4, 9}},
+		{lower.Lengths{Kind: lower.LengthsKeys, Tokens: known(2), Room: known(9), Ends: true}, []int32{9, 10}, nil, nil},
+		{lower.Lengths{Kind: lower.LengthsPast, Tokens: known(2), Room: known(9), Past: known(9)}, []int32{7}, nil, []int64{7, 7, 9, 9, 9}},
+		{lower.Lengths{Kind: lower.LengthsPast, Tokens: known(2), Room: known(9), Past: known(9)}, []int32{8}, nil, nil},
+		{lower.Lengths{Kind: lower.LengthsPast, Tokens: known(2), Room: known(9), Past: known(9)}, []int32{-1}, nil, nil},
 	} {
-		c.l.batch, c.l.types = known(2), [2]tensor.DType{tensor.I32, tensor.I32}
+		c.l.Batch, c.l.Counts.DType, c.l.All.DType = known(2), tensor.I32, tensor.I32
 		b := testBinder(t, 0, nil, nil)
 		w := wordsOf(t, b, func() error {
-			_, err := b.lengths(c.l, device.Operand{}, device.Operand{})
+			_, err := b.Lengths(&c.l)
 			return err
 		})
 		out := int64Bytes(make([]int64, 5)...)

@@ -40,7 +40,15 @@ type binder struct {
 	skip     map[string]int   // by op: how many fitting kernels to pass over
 	replaced []device.Operand // by input: the operand that replaces it; nil for no replacements
 
-	unsized bool // Shape or OutShape was asked for extents that are not numbers
+	unsized bool  // Shape or OutShape was asked for extents that are not numbers
+	failed  error // see Note
+}
+
+// Note keeps the first error that is not nil. Commands, and the step, then fail with it.
+func (b *binder) Note(err error) {
+	if b.failed == nil {
+		b.failed = err
+	}
 }
 
 // Shape is device.Binding.Shape. If extents are not numbers, the step is refused.
@@ -122,6 +130,9 @@ func (w words) fixed() bool {
 
 // numbers evaluates the words for the greatest lengths.
 func (b *binder) numbers(w words) ([]int64, error) {
+	if b.failed != nil {
+		return nil, b.failed
+	}
 	list := make([]int64, len(w))
 	for i, d := range w {
 		n, ok := b.Max(d)
@@ -133,8 +144,16 @@ func (b *binder) numbers(w words) ([]int64, error) {
 	return list, nil
 }
 
-// kernel returns the best kernel of an op within the session's levels, for use as a part.
-func (b *binder) kernel(op string) (bindings.Kernel, error) {
+// kernel returns the best kernel of an op within the session's levels, for use as a part. It notes
+// the error if there is none.
+func (b *binder) kernel(op string) bindings.Kernel {
+	k, err := b.find(op)
+	b.Note(err)
+	return k
+}
+
+// find is kernel with the error as a result.
+func (b *binder) find(op string) (bindings.Kernel, error) {
 	if b.skip[op] == 0 {
 		return bindings.Select(op, b.dev.isa)
 	}
@@ -155,7 +174,7 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 
 // tiles returns the best kernel of f32_gemm that computes all products. Kernels that multiply by
 // its tiles, or pack operands for them, call it as a part.
-func (b *binder) tiles() (bindings.Kernel, error) {
+func (b *binder) tiles() bindings.Kernel {
 	const op = "f32_gemm"
 	skip := b.skip[op]
 	var last bindings.Kernel
@@ -165,11 +184,12 @@ func (b *binder) tiles() (bindings.Kernel, error) {
 		}
 		last = k
 		if skip == 0 {
-			return k, nil
+			return k
 		}
 		skip--
 	}
-	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
+	b.Note(device.Refuse("no other kernel %s", op))
+	return bindings.Kernel{}
 }
 
 // choose returns the best kernel of an op within the session's levels that fits the words.
@@ -256,6 +276,9 @@ func (b *binder) packer(part bindings.Kernel) bindings.Kernel {
 
 // add adds a command to the step. Parts are the kernels that words name; plans print them.
 func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
+	if b.failed != nil {
+		return b.failed
+	}
 	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
 		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(),
 			len(w), len(operands))

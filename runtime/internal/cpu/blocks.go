@@ -68,10 +68,7 @@ func bindBlocksGemm(o *arith.WidenedGemm, b *binder) error {
 		return device.Refuse("extents %v are not known", b.In[1].Dims)
 	}
 	v := &blocksWords{m: b.Out[0].Dims[0], n: shape[0], k: shape[1], of: of, alpha: o.Alpha}
-	s, err := b.blocksAddend(o)
-	if err != nil {
-		return err
-	}
+	s := b.addend(&o.Gemm, gemmProduct(&o.Gemm, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims))
 	k, part, err := b.chooseWith("f32_blocks", false, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
@@ -96,14 +93,6 @@ func (b *binder) addRest(s sum) error {
 		return b.joinOut("add", s.all, graph.Dims{dims[0], dims[1]})
 	}
 	return nil
-}
-
-// blocksAddend returns beta*C as addend of rows, of columns or of all elements.
-func (b *binder) blocksAddend(o *arith.WidenedGemm) (s sum, err error) {
-	if b.Has(2) && o.Beta != 0 {
-		err = b.addend(&s, o.Beta, gemmProduct(&o.Gemm, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims))
-	}
-	return s, err
 }
 
 // bindBlocksCast unpacks blocks.

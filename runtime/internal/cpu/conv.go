@@ -89,9 +89,7 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, epilogue kit.Epilogue,
 	}
 	v := convWords{shape: s, dtype: d, add: add.Place != device.None, epilogue: epilogue}
 	var err error
-	if v.apply, err = b.mapped(wide(d), epilogue); err != nil {
-		return err
-	}
+	v.apply = b.mapped(wide(d), epilogue)
 	k, err := b.convKernel(kernel, &v)
 	if err != nil {
 		return err
@@ -123,9 +121,7 @@ func (b *binder) convKernel(kernel string, v *convWords) (k bindings.Kernel, err
 		}, products...)
 		return k, err
 	case v.dtype != tensor.F64:
-		if v.gemm, err = b.tiles(); err != nil {
-			return k, err
-		}
+		v.gemm = b.tiles()
 	}
 	return b.choose(kernel, v.words())
 }

@@ -137,10 +137,7 @@ func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 
 // shortProduct multiplies matrix rows by the weights, input 1, and adds the bias, input 2.
 func (b *binder) shortProduct(p *product, epilogue kit.Epilogue, x, y device.Operand) error {
-	apply, err := b.mapped(tensor.F32, epilogue)
-	if err != nil {
-		return err
-	}
+	apply := b.mapped(tensor.F32, epilogue)
 	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, epilogue: epilogue, apply: apply}
 	packs, err := b.packs(g)
 	if err != nil {

@@ -20,16 +20,17 @@ var copyRows = []row{
 // maxAxes is the most axes of a command of csrc/copy, NACRE_COPY_AXES.
 const maxAxes = 16
 
-// width returns the bytes of an element that kernels copy.
-func width(d tensor.DType) (int, error) {
-	if n := d.Bits() / 8; n > 0 {
-		return n, nil
+// width returns the bytes of an element that kernels copy. It refuses elements narrower than a byte.
+func (b *binder) width(d tensor.DType) int {
+	n := d.Bits() / 8
+	if n == 0 {
+		b.Note(device.Refuse("elements of type %v are copied in Go", d))
 	}
-	return 0, device.Refuse("elements of type %v are copied in Go", d)
+	return n
 }
 
 // transposeOf returns the kernel that transposes elements of width bytes.
-func (b *binder) transposeOf(width int) (bindings.Kernel, error) {
+func (b *binder) transposeOf(width int) bindings.Kernel {
 	return b.kernel("w" + strconv.Itoa(width) + "_transpose")
 }
 
@@ -51,14 +52,8 @@ func (b *binder) Move(m *lower.Move) error {
 
 // copy adds a command that copies elements of type d from src to dst.
 func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand) error {
-	size, err := width(d)
-	if err != nil {
-		return err
-	}
-	transpose, err := b.transposeOf(size)
-	if err != nil {
-		return err
-	}
+	size := b.width(d)
+	transpose := b.transposeOf(size)
 	axes := 0
 	for i := range list {
 		list[i].Axes = withoutOnes(list[i].Axes)
@@ -79,11 +74,7 @@ func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand
 			w.dim(a.N, a.From, a.To)
 		}
 	}
-	k, err := b.choose("copy", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{transpose}, w, src, dst)
+	return b.runWith("copy", []bindings.Kernel{transpose}, w, src, dst)
 }
 
 // withoutOnes returns the axes that have more or fewer than one element.
@@ -99,14 +90,8 @@ func withoutOnes(axes []array.CopyAxis) []array.CopyAxis {
 
 // bindSlice binds a slice that reads its cuts when it runs.
 func bindSlice(o *array.Slice, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
-	transpose, err := b.transposeOf(size)
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
+	transpose := b.transposeOf(size)
 	cuts := 0
 	operands, bytes := [4]device.Operand{}, [4]int{}
 	if starts, ends, axes, ok := o.Limits(); ok {
@@ -134,11 +119,8 @@ func bindSlice(o *array.Slice, b *binder) error {
 	for a, d := range b.In[0].Dims {
 		w.dim(d, b.Out[0].Dims[a])
 	}
-	k, err := b.choose("slice", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{transpose}, w, b.in(0), b.out(0), operands[0], operands[1], operands[2], operands[3])
+	return b.runWith("slice", []bindings.Kernel{transpose}, w, b.in(0), b.out(0), operands[0], operands[1], operands[2],
+		operands[3])
 }
 
 func int64s(list []int) []int64 {
@@ -150,10 +132,7 @@ func int64s(list []int) []int64 {
 }
 
 func bindTriangle(o *array.Trilu, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	if b.Has(1) && (b.DType(1) != tensor.I64 || !b.In[1].Dims.Len().Is(1)) {
 		return device.Refuse("k is %v", b.In[1].Type)
 	}
@@ -167,10 +146,7 @@ func bindTriangle(o *array.Trilu, b *binder) error {
 }
 
 func bindReverseSequence(o *array.ReverseSequence, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	d := b.In[0].Dims
 	if t := b.DType(1); t != tensor.I64 && t != tensor.I32 || len(b.In[1].Dims) != 1 || !b.In[1].Dims[0].Same(d[o.Batch]) {
 		return device.Refuse("the lengths of %v sequences are %v", d[o.Batch], b.In[1].Type)

@@ -50,9 +50,7 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	}
 	d := &deformed{Deformed: s, dtype: wide(b.DType(0))}
 	for i, to := range []*device.Operand{&d.x, &d.w, &d.offsets, &d.bias, &d.mask} {
-		if *to, err = b.widened(i); err != nil {
-			return err
-		}
+		*to = b.widened(i)
 	}
 	return lower.Rounded(b, d.dtype, lower.Output(b, 0), func(y device.Operand) error {
 		d.y = y
@@ -82,10 +80,7 @@ func (b *binder) deform(d *deformed) error {
 	if d.bias.Place == device.None {
 		return nil
 	}
-	add, err := b.function(d.dtype, "add")
-	if err != nil {
-		return err
-	}
+	add := b.function(d.dtype, "add")
 	l, one := storage{bytes: d.dtype.Bytes(1)}, graph.Known(1)
 	dims := graph.Dims{graph.Known(d.Batch), graph.Known(d.Filters), graph.Known(places)}
 	return b.pairs(add, l, l, l, d.y, d.bias, d.y, dims, dims, graph.Dims{graph.Known(d.Filters), one})

@@ -129,6 +129,9 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 	if x.unsized {
 		return nil, device.Refuse("extents are expressions over lengths")
 	}
+	if x.failed != nil {
+		return nil, x.failed
+	}
 	var need *device.NeedValue
 	if errors.As(err, &need) && !r.Reads {
 		return nil, fmt.Errorf("%w: row %s does not say that it reads elements", guard.ErrInternal, r.Name)

@@ -36,17 +36,17 @@ type storage struct {
 }
 
 // source returns the storage of elements of type d that a kernel reads as compute.
-func (b *binder) source(d, compute tensor.DType) (storage, error) { return b.storage(d, d, compute) }
+func (b *binder) source(d, compute tensor.DType) storage { return b.storage(d, d, compute) }
 
 // sink returns the storage of elements of type d that a kernel computes as compute.
-func (b *binder) sink(d, compute tensor.DType) (storage, error) { return b.storage(d, compute, d) }
+func (b *binder) sink(d, compute tensor.DType) storage { return b.storage(d, compute, d) }
 
-func (b *binder) storage(memory, from, to tensor.DType) (l storage, err error) {
+func (b *binder) storage(memory, from, to tensor.DType) (l storage) {
 	l.bytes = memory.Bits() / 8
 	if from != to {
-		l.via, err = b.kernel(from.Short() + "_to_" + to.Short())
+		l.via = b.kernel(from.Short() + "_to_" + to.Short())
 	}
-	return l, err
+	return l
 }
 
 func (w *words) storage(list ...storage) {
@@ -56,11 +56,13 @@ func (w *words) storage(list ...storage) {
 	}
 }
 
-// function returns the kernel of a function of elements of type d, such as f32_exp.
-func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) {
+// function returns the kernel of a function of elements of type d, such as f32_exp. It notes the
+// error if there is none.
+func (b *binder) function(d tensor.DType, name string) bindings.Kernel {
 	t := d.Short()
 	if t == "" {
-		return bindings.Kernel{}, device.Refuse("no arithmetic on %v elements", d)
+		b.Note(device.Refuse("no arithmetic on %v elements", d))
+		return bindings.Kernel{}
 	}
 	return b.kernel(t + "_" + name)
 }
@@ -79,7 +81,7 @@ func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 // that d is widened to. Kernels of float16 give the results of float32, rounded once.
 func (b *binder) own(d tensor.DType, name string) tensor.DType {
 	if d == tensor.F16 {
-		if k, err := b.function(d, name); err == nil && k.ISA() != 0 {
+		if k, err := b.find(d.Short() + "_" + name); err == nil && k.ISA() != 0 {
 			return d
 		}
 	}
@@ -104,47 +106,32 @@ type mapping struct {
 	out     storage
 }
 
-func (b *binder) mapping(m *lower.Map) (k mapping, err error) {
+func (b *binder) mapping(m *lower.Map) (k mapping) {
 	if k.compute = wide(m.As); exact(m.P, m.Q) {
 		k.compute = b.own(m.As, m.Func)
 	}
-	if k.kernel, err = b.function(k.compute, m.Func); err != nil {
-		return k, err
-	}
+	k.kernel = b.function(k.compute, m.Func)
 	for _, v := range m.In {
-		x, err := b.source(v.DType, k.compute)
-		if err != nil {
-			return k, err
-		}
-		k.in = append(k.in, x)
+		k.in = append(k.in, b.source(v.DType, k.compute))
 	}
 	if k.out = (storage{bytes: 1}); !m.Test {
-		k.out, err = b.sink(m.Out.DType, k.compute)
+		k.out = b.sink(m.Out.DType, k.compute)
 	}
-	return k, err
+	return k
 }
 
 // Map adds a command. Halves have no kernel that converts them to float64 at once.
 func (b *binder) Map(m *lower.Map) error {
 	if len(m.In) == 1 {
-		k, err := b.mapping(m)
-		if err != nil {
-			return err
-		}
+		k := b.mapping(m)
 		return b.unary(k, m, params(k.compute, m.P, m.Q), device.Operand{}, device.Operand{})
 	}
 	left, right := m.In[0], &m.In[1]
 	if wide(right.DType) != right.DType && wide(m.As) != tensor.F32 {
-		x, err := lower.As(b, m.As, *right)
-		if err != nil {
-			return err
-		}
+		x := lower.As(b, m.As, *right)
 		right.DType, right.Operand = m.As, x
 	}
-	k, err := b.mapping(m)
-	if err != nil {
-		return err
-	}
+	k := b.mapping(m)
 	return b.pairs(k.kernel, k.in[0], k.in[1], k.out, left.Operand, right.Operand, m.Out.Operand, m.Out.Dims,
 		left.Dims, right.Dims)
 }
@@ -171,10 +158,7 @@ func bindClip(o *arith.Clip, b *binder) error {
 	if !o.Inputs {
 		return b.Map(m)
 	}
-	k, err := b.mapping(m)
-	if err != nil {
-		return err
-	}
+	k := b.mapping(m)
 	ends := [2]device.Operand{b.in(1), b.in(2)}
 	if k.compute != d {
 		for i := range ends {
@@ -215,15 +199,10 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 			first = s + "_to_odd"
 		}
 	}
-	k, err := b.kernel(first)
-	if err != nil {
-		return err
-	}
+	k := b.kernel(first)
 	var second bindings.Kernel
 	if later != "" {
-		if second, err = b.kernel(later); err != nil {
-			return err
-		}
+		second = b.kernel(later)
 	}
 	return b.add(k, []bindings.Kernel{second}, convertWords(n, from, to, second), x, y)
 }
@@ -272,10 +251,7 @@ func binaryWords(left, right, out storage, dims, xDims, yDims graph.Dims) (w wor
 // copyAll adds a command that copies n elements. It does nothing if both operands are the same
 // memory.
 func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error {
-	k, err := b.kernel("u8_max")
-	if err != nil {
-		return err
-	}
+	k := b.kernel("u8_max")
 	// Copies bytes as the larger of a byte and itself.
 	bytes := graph.Dims{n.Mul(graph.Known(d.Bits() / 8))}
 	return b.pairs(k, storage{bytes: 1}, storage{bytes: 1}, storage{bytes: 1}, x, x, y, bytes, bytes, bytes)
@@ -284,10 +260,7 @@ func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error
 // Select adds a command.
 func (b *binder) Select(s *lower.Select) error {
 	bytes := s.Out.DType.Bits() / 8
-	k, err := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
-	if err != nil {
-		return err
-	}
+	k := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
 	return b.add(k, nil, whereWords(bytes, s.Out.Dims, s.Condition.Dims, s.X.Dims, s.Y.Dims), s.Condition.Operand,
 		s.X.Operand, s.Y.Operand, s.Out.Operand)
 }
@@ -304,19 +277,10 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if !b.Has(1) {
 		return b.Map(lower.Unary(&arith.Unary{Func: o.Unary, P: o.P}, b))
 	}
-	act, err := b.function(compute, o.Unary)
-	if err != nil {
-		return err
-	}
+	act := b.function(compute, o.Unary)
 	m := &lower.Map{Func: o.Binary, As: compute, In: []lower.Value{lower.Input(b, 0)}, Out: lower.Output(b, 0)}
-	join, err := b.mapping(m)
-	if err != nil {
-		return err
-	}
-	k, err := b.kernel("eltwise_fused")
-	if err != nil {
-		return err
-	}
+	join := b.mapping(m)
+	k := b.kernel("eltwise_fused")
 	in, out := join.in[0], join.out
 	w := fusedWords(act, join.kernel, o.First, b.In[1].Dims.Len(), b.In[0].Dims.Len(), in, out, params(compute, o.P, 0))
 	return b.add(k, []bindings.Kernel{act, join.kernel, in.via, out.via}, w, b.in(0), b.in(1), b.out(0))
@@ -344,18 +308,9 @@ func bindGatedAdd(_ nn.GatedAdd, b *binder) error {
 	case !x.Equal(b.Shape(1)):
 		return device.Refuse("the extents of %v are not known", b.In[1].Type)
 	}
-	k, err := b.kernel("f32_gated_add")
-	if err != nil {
-		return err
-	}
-	mul, err := b.kernel("f32_mul")
-	if err != nil {
-		return err
-	}
-	add, err := b.kernel("f32_add")
-	if err != nil {
-		return err
-	}
+	k := b.kernel("f32_gated_add")
+	mul := b.kernel("f32_mul")
+	add := b.kernel("f32_add")
 	w := gatedWords(mul, add, x[:len(x)-1].Len(), x[len(x)-1])
 	return b.add(k, []bindings.Kernel{mul, add}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }

@@ -22,9 +22,9 @@ func clampOf(e kit.Epilogue) (low, high float64, ok bool) {
 
 // mapped returns the kernel of an epilogue for elements of type d. It is the zero Kernel for no
 // epilogue and for clamps.
-func (b *binder) mapped(d tensor.DType, e kit.Epilogue) (bindings.Kernel, error) {
+func (b *binder) mapped(d tensor.DType, e kit.Epilogue) bindings.Kernel {
 	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
-		return bindings.Kernel{}, nil
+		return bindings.Kernel{}
 	}
 	return b.function(d, e.Func)
 }

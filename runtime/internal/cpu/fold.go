@@ -33,15 +33,8 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 	if n := len(f.Image); n == 0 || n > maxAxes {
 		return device.Refuse("an image of %d axes", n)
 	}
-	half, err := b.halfOf(d)
-	if err != nil {
-		return err
-	}
-	k, err := b.choose(foldOp(d), foldWords(f, d, half))
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, foldWords(f, d, half), b.in(0), b.out(0))
+	half := b.halfOf(d)
+	return b.runWith(foldOp(d), []bindings.Kernel{half}, foldWords(f, d, half), b.in(0), b.out(0))
 }
 
 // foldOp returns the op of csrc/copy that adds elements of type d. Integer sums that wrap have the

@@ -24,10 +24,7 @@ func (b *binder) indexBytes(i int) int { return b.DType(i).Bits() / 8 }
 func bindGather(o *array.Gather, b *binder) error {
 	d := b.In[0].Dims
 	axis := axisOf(o.Axis, len(d))
-	row, err := rowBytes(b.DType(0), d[axis+1:].Len())
-	if err != nil {
-		return err
-	}
+	row := b.rowBytes(b.DType(0), d[axis+1:].Len())
 	var w words
 	w.int(b.indexBytes(1))
 	w.dim(d[:axis].Len(), b.In[1].Dims.Len())
@@ -43,27 +40,23 @@ func bindGather(o *array.Gather, b *binder) error {
 
 // rowBytes returns the bytes of n elements of type d. It refuses rows of elements narrower than a
 // byte that do not fill bytes.
-func rowBytes(d tensor.DType, n graph.Dim) (graph.Dim, error) {
+func (b *binder) rowBytes(d tensor.DType, n graph.Dim) graph.Dim {
 	if d.Blocks() != nil || d.Layout() != nil {
 		known, ok := n.Value()
 		switch {
 		case !ok:
-			return n, device.Refuse("the length of rows of %v is not known", d)
+			b.Note(device.Refuse("the length of rows of %v is not known", d))
 		case d.Layout() != nil && known*d.Bits()%8 != 0:
-			return n, device.Refuse("rows of %v %v do not fill bytes", known, d)
+			b.Note(device.Refuse("rows of %v %v do not fill bytes", known, d))
 		}
-		return graph.Known(d.Bytes(known)), nil
+		return graph.Known(d.Bytes(known))
 	}
-	size, err := width(d)
-	return n.Mul(graph.Known(size)), err
+	return n.Mul(graph.Known(b.width(d)))
 }
 
 // bindExtractor gathers single elements along the last axis. The operator has no negative indices.
 func bindExtractor(_ ml.Extractor, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	if b.isEmpty() {
 		return device.Refuse("indices into no rows are checked in Go")
 	}
@@ -88,10 +81,7 @@ func (b *binder) tupleOf() (int, error) {
 }
 
 func bindGatherND(o *array.GatherND, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	tuple, err := b.tupleOf()
 	if err != nil {
 		return err
@@ -136,10 +126,7 @@ func elementWords(b *binder, axis, size int, reduce bindings.Kernel) (w words, e
 }
 
 func bindGatherElements(o *array.GatherElements, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	w, err := elementWords(b, o.Axis, size, bindings.Kernel{})
 	if err != nil {
 		return err
@@ -156,19 +143,14 @@ func (b *binder) wholeCopy(i, o int) error {
 
 // bindScatter copies the data and then writes the updates.
 func bindScatter(o *array.Scatter, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(0))
 	var reduce bindings.Kernel
 	if o.Reduce != "none" {
 		d := b.DType(0)
 		if d == tensor.F16 || d == tensor.BF16 {
 			return device.Refuse("elements of type %v are reduced in Go", d)
 		}
-		if reduce, err = b.kernel(d.Short() + "_scatter_" + o.Reduce); err != nil {
-			return err
-		}
+		reduce = b.kernel(d.Short() + "_scatter_" + o.Reduce)
 	}
 	if err := b.wholeCopy(0, 0); err != nil {
 		return err
@@ -206,10 +188,7 @@ func (b *binder) runWith(name string, parts []bindings.Kernel, w words, operands
 
 // bindOneHot fills the output with the first value and then writes the second.
 func bindOneHot(o *array.OneHot, b *binder) error {
-	size, err := width(b.DType(2))
-	if err != nil {
-		return err
-	}
+	size := b.width(b.DType(2))
 	if d := b.DType(0); d != tensor.I64 && d != tensor.I32 {
 		return device.Refuse("indices of type %v are read in Go", d)
 	}

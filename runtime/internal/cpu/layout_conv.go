@@ -127,9 +127,7 @@ func loneProduct(s *nn.ConvShape, l device.Layout) *product {
 // blockedConv sets the epilogue's kernel. It returns the convolution's kernel and its weights,
 // input i, packed for that kernel.
 func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, weights device.Operand, err error) {
-	if v.apply, err = b.mapped(tensor.F32, v.epilogue); err != nil {
-		return k, weights, err
-	}
+	v.apply = b.mapped(tensor.F32, v.epilogue)
 	if k, err = b.choose(v.kernel, v.words()); err != nil {
 		return k, weights, err
 	}

@@ -143,10 +143,7 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	if err != nil {
 		return err
 	}
-	apply, err := b.mapped(wide(d), s.epilogue)
-	if err != nil {
-		return err
-	}
+	apply := b.mapped(wide(d), s.epilogue)
 	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, epilogue: s.epilogue, apply: apply}
 	if kernel == "f32_gemv" || kernel == "f64_gemv" {
 		if packs, err := b.packs(g); err != nil || packs {
@@ -223,10 +220,7 @@ func (b *binder) packs(g *gemm) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	k, err := b.kernel(name)
-	if err != nil {
-		return false, err
-	}
+	k := b.kernel(name)
 	list, err := b.numbers(g.forPacking())
 	return err == nil && k.Packed(list, 1) > 0, err
 }
@@ -318,26 +312,18 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 		return nil
 	}
 	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
-	s := sum{epilogue: o.Epilogue}
-	var err error
-	if s.col, err = b.widened(2); err != nil {
-		return err
-	}
-	if s.all, err = b.widened(3); err != nil {
-		return err
-	}
-	return b.floatProduct(kernel, p, 1, s)
+	return b.floatProduct(kernel, p, 1, sum{col: b.widened(2), all: b.widened(3), epilogue: o.Epilogue})
 }
 
 // floats returns input i as float32: itself, or widened into scratch.
-func (b *binder) floats(i int) (device.Operand, error) {
+func (b *binder) floats(i int) device.Operand {
 	return lower.As(b, tensor.F32, lower.Input(b, i))
 }
 
 // widened returns input i in the type that its elements are computed in, or none if it is left out.
-func (b *binder) widened(i int) (device.Operand, error) {
+func (b *binder) widened(i int) device.Operand {
 	if b.DType(i) == tensor.F64 {
-		return b.in(i), nil
+		return b.in(i)
 	}
 	return b.floats(i)
 }
@@ -345,10 +331,7 @@ func (b *binder) widened(i int) (device.Operand, error) {
 // joinOut replaces output 0 by a function of it and x, computed in the output's type.
 func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	d := b.Out[0].DType
-	k, err := b.function(d, name)
-	if err != nil {
-		return err
-	}
+	k := b.function(d, name)
 	l := storage{bytes: d.Bits() / 8}
 	y := b.Out[0].Dims
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
@@ -376,12 +359,8 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, kernel string, b *binder) er
 		return nil
 	}
 	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
-	s := sum{epilogue: epilogue}
-	if b.Has(2) && o.Beta != 0 {
-		if err := b.addend(&s, o.Beta, p); err != nil {
-			return err
-		}
-	}
+	s := b.addend(o, p)
+	s.epilogue = epilogue
 	return b.floatProduct(kernel, p, float64(o.Alpha), s)
 }
 
@@ -404,8 +383,11 @@ func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
 	return p
 }
 
-// addend sets s to beta times C, per matrix row, per column or per element.
-func (b *binder) addend(s *sum, beta float32, p *product) error {
+// addend returns beta times C, per matrix row, per column or per element.
+func (b *binder) addend(o *arith.Gemm, p *product) (s sum) {
+	if !b.Has(2) || o.Beta == 0 {
+		return s
+	}
 	dims := b.In[2].Dims
 	rows, cols := graph.Known(1), graph.Known(1)
 	if len(dims) > 0 {
@@ -414,18 +396,13 @@ func (b *binder) addend(s *sum, beta float32, p *product) error {
 	if len(dims) > 1 {
 		rows = dims[len(dims)-2]
 	}
-	x, err := b.widened(2)
-	if err != nil {
-		return err
-	}
+	x := b.widened(2)
 	one := rows.Is(1) && cols.Is(1)
-	if beta != 1 || one && !p.n.Is(1) {
+	if o.Beta != 1 || one && !p.n.Is(1) {
 		if one {
 			cols = p.n
 		}
-		if x, err = b.scaled(x, dims, graph.Dims{rows, cols}, beta); err != nil {
-			return err
-		}
+		x = b.scaled(x, dims, graph.Dims{rows, cols}, o.Beta)
 	}
 	switch {
 	case rows.Is(1):
@@ -437,26 +414,20 @@ func (b *binder) addend(s *sum, beta float32, p *product) error {
 	default:
 		s.all = x
 	}
-	return nil
+	return s
 }
 
 // scaled returns x, a value of floats, broadcast to extents [rows,cols] and multiplied by a number,
 // in scratch.
-func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (device.Operand, error) {
-	n, ok := b.Max(to.Len())
-	if !ok {
-		return device.Operand{}, device.Refuse("extents %v are not known", to)
-	}
+func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) device.Operand {
 	d, factor := wide(b.DType(0)), constant(by)
 	if d == tensor.F64 {
 		factor = constant(float64(by))
 	}
-	k, err := b.function(d, "mul")
-	if err != nil {
-		return device.Operand{}, err
-	}
-	t, l := b.temp(d.Bytes(n)), storage{bytes: d.Bytes(1)}
-	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
+	k := b.function(d, "mul")
+	t, l := b.tempOf(d, to.Len()), storage{bytes: d.Bytes(1)}
+	b.Note(b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{}))
+	return t
 }
 
 // bindWideGemm binds Gemm of integers without scaling. It refuses other factors.

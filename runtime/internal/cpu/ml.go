@@ -43,26 +43,18 @@ type learning struct {
 func bindLearned(o ml.Learned, b *binder) error {
 	l := &learned{packed: map[*ml.LinearMap][]byte{}}
 	linear, vectors := o.Maps()
+	var err error
 	for _, m := range linear {
-		k, err := b.tiles()
-		if err != nil {
-			return err
-		}
-		if l.packed[m], err = b.packedTensor(m.Weights, k, linearGemm(m, 1, 1, false).forPacking(), 1); err != nil {
+		if l.packed[m], err = b.packedTensor(m.Weights, b.tiles(), linearGemm(m, 1, 1, false).forPacking(), 1); err != nil {
 			return err
 		}
 	}
 	for _, m := range vectors {
-		k, err := b.kernel("f32_rbf")
-		if err != nil {
-			return err
-		}
-		if l.packed[m], err = b.packedTensor(m.Weights, k, rbfWords(m, 0, 1), 1); err != nil {
+		if l.packed[m], err = b.packedTensor(m.Weights, b.kernel("f32_rbf"), rbfWords(m, 0, 1), 1); err != nil {
 			return err
 		}
 	}
 	if t, ok := o.(interface{ Trees() *ml.Forest }); ok {
-		var err error
 		if l.forest, err = b.forest(t.Trees(), t.Trees().Double(b.DType(0))); err != nil {
 			return err
 		}
@@ -158,10 +150,7 @@ func (l *learning) Exp(y []float32) error { return l.replace("exp", y) }
 
 // replace replaces each number by a function of it.
 func (l *learning) replace(name string, y []float32) error {
-	k, err := l.function(tensor.F32, name)
-	if err != nil {
-		return err
-	}
+	k := l.function(tensor.F32, name)
 	w := unaryWords(graph.Known(len(y)), storage{bytes: 4}, storage{bytes: 4}, params(tensor.F32, 0, 0), tensor.F32)
 	at, none := l.list(y), device.Operand{}
 	if err := l.add(k, nil, w, at, at, none, none); err != nil {

@@ -15,29 +15,23 @@ type expertActivation struct {
 }
 
 // activation chooses the kernels of the activation and lists them.
-func (x *expertBinder) activation() (a expertActivation, err error) {
+func (x *expertBinder) activation() (a expertActivation) {
 	if name := x.bound.Activation; name != "" {
-		if a.f, err = x.kernel("f32_" + name); err != nil {
-			return a, err
-		}
+		a.f = x.kernel("f32_" + name)
 	}
 	if x.bound.gated {
-		if a.join, err = x.kernel("f32_mul"); err != nil {
-			return a, err
-		}
+		a.join = x.kernel("f32_mul")
 	}
 	switch {
 	case a.f.Valid() && a.join.Valid():
-		if a.fused, err = x.kernel("eltwise_fused"); err != nil {
-			return a, err
-		}
+		a.fused = x.kernel("eltwise_fused")
 		x.list(device.Command{Kernel: a.fused, Parts: []device.Kernel{a.f, a.join}})
 	case a.f.Valid():
 		x.list(device.Command{Kernel: a.f})
 	case a.join.Valid():
 		x.list(device.Command{Kernel: a.join})
 	}
-	return a, nil
+	return a
 }
 
 // activate adds commands that set h to f(h), times the gates if there are any.

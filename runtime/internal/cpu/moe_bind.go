@@ -102,9 +102,7 @@ func (x *expertBinder) bind(s *moe.ExpertShape, read []int, layer func(i int) (e
 	}
 	for _, i := range []int{0, 2, 1} {
 		if i == 1 {
-			if x.bound.expertActivation, err = x.activation(); err != nil {
-				return err
-			}
+			x.bound.expertActivation = x.activation()
 		}
 		if s.Layers[i].Out == 0 {
 			continue

@@ -36,10 +36,7 @@ func expertPieces(experts, size int, pack func(w, dst []byte)) pieces {
 // packedDense returns the floats of all experts as kernels of f32_gemm read them, or none if they are
 // not packed.
 func (x *expertBinder) packedDense(weights int, d tensor.DType, l moe.ExpertLayer) (o device.Operand, err error) {
-	k, err := x.tiles()
-	if err != nil {
-		return o, err
-	}
+	k := x.tiles()
 	list, err := x.numbers(denseWords(l, d, graph.Known(1), false))
 	if err != nil {
 		return o, err

@@ -80,10 +80,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 		return err
 	}
 	v := nbitsWordsOf(o, rows, b)
-	a, err := b.floats(0)
-	if err != nil {
-		return err
-	}
+	a := b.floats(0)
 	codes, group := b.in(1), b.in(4)
 	if order := b.columnOrder(o); order != nil {
 		if codes, err = b.orderedCodes(o, order); err != nil {
@@ -94,21 +91,15 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 		}
 		v.k, v.group, group = len(order), false, device.Operand{}
 	}
-	scales, zeros, err := b.scalesOf(v)
-	if err != nil {
-		return err
-	}
-	bias, err := b.floats(5)
-	if err != nil {
-		return err
-	}
+	scales, zeros := b.scalesOf(v)
+	bias := b.floats(5)
 	return b.inFloats(func(c device.Operand) error {
 		return b.nbits(v, a, codes, scales, zeros, device.Operand{}, group, bias, c)
 	})
 }
 
 // scalesOf returns scales and zero points. If both are floats, they have one type.
-func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand, err error) {
+func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand) {
 	scales, zeros = b.in(2), b.in(3)
 	switch {
 	case !b.Has(3):
@@ -120,12 +111,9 @@ func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand, err erro
 			break
 		}
 		v.scales = tensor.F32
-		if scales, err = b.floats(2); err != nil {
-			return scales, zeros, err
-		}
-		zeros, err = b.floats(3)
+		scales, zeros = b.floats(2), b.floats(3)
 	}
-	return scales, zeros, err
+	return scales, zeros
 }
 
 // rowCount returns the number of rows of input i: all axes but the last.
@@ -210,10 +198,7 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	if err != nil || rows.Same(graph.Known(0)) {
 		return err
 	}
-	a, err := b.floats(0)
-	if err != nil {
-		return err
-	}
+	a := b.floats(0)
 	v := &nbitsWords{m: rows, n: o.N, k: o.K, bits: 4, block: o.Block, rowBytes: o.K / 2, rowScale: o.K / o.Block, scales: b.DType(2),
 		highFirst: true, flat: o.K%o.Block != 0, transposed: o.Plain, table: true}
 	return b.inFloats(func(c device.Operand) error {
@@ -234,10 +219,7 @@ func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	half, err := b.kernel("half")
-	if err != nil {
-		return err
-	}
+	half := b.kernel("half")
 	var w words
 	w.int(s.Shape[:s.Gather].Len())
 	w.dim(b.In[1].Dims.Len())
@@ -248,9 +230,6 @@ func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	w.int(s.Axis, s.Block, len(s.Shape))
 	w.int(s.Shape...)
 	w.int(s.Steps...)
-	k, err := b.choose("nbits_gather", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), constant(s.Values[:]...), b.out(0))
+	return b.runWith("nbits_gather", []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3),
+		constant(s.Values[:]...), b.out(0))
 }

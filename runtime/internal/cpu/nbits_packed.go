@@ -43,14 +43,8 @@ func bindNBitsPanels(o *quant.MatMulNBits, kernel string, b *binder) error {
 	codes := nbitsWordsOf(o, rows, b)
 	codes.from = constants.from()
 	v := &panelsWords{m: rows, n: o.N, k: o.K, codes: codes}
-	a, err := b.floats(0)
-	if err != nil {
-		return err
-	}
-	bias, err := b.floats(5)
-	if err != nil {
-		return err
-	}
+	a := b.floats(0)
+	bias := b.floats(5)
 	if err := b.inFloats(func(c device.Operand) error {
 		return b.panels(kernel, v, constants.codes, constants.pieces, a, bias, c)
 	}); err != nil {

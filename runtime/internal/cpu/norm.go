@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -11,48 +12,35 @@ import (
 var normRows = []row{
 	rowFor("softmax", bindSoftmax),
 	rowFor("lrn", bindLRN),
-	rowFor("layer_norm", func(o *nn.LayerNorm, b *binder) error { return b.layerNorm(o, b.out(1), b.out(2), b.DType(2)) }),
-	rowFor("layer_norm", func(o *nn.SimplifiedNorm, b *binder) error {
-		return b.layerNorm(&o.LayerNorm, device.Operand{}, b.out(1), tensor.Invalid)
-	}),
-	rowFor("skip_norm", bindSkipNorm),
 	rowFor("embed_norm", bindEmbedNorm),
-	rowFor("group_norm", bindGroupNorm),
-	rowFor("batch_norm", bindBatchNorm),
 }
 
 // halfOfAll returns the kernel that converts between float32, in which kernels compute, and the
-// types. It is the zero Kernel if all types are float32. Invalid stands for an operand left out.
-func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel, err error) {
+// types. It is the zero Kernel if all types are float32. Invalid stands for an operand left out. Other
+// types are refused.
+func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel) {
 	for _, d := range types {
 		switch d {
 		case tensor.Invalid, tensor.F32:
 		case tensor.F16, tensor.BF16:
 			half = b.dev.half
 		default:
-			return bindings.Kernel{}, device.Refuse("%v elements are computed in Go", d)
+			b.Note(device.Refuse("%v elements are computed in Go", d))
 		}
 	}
-	return half, nil
+	return half
 }
 
 // float32 adds a command of a kernel that computes in float32 and converts with half.
 func (b *binder) float32(op string, w words, half bindings.Kernel, operands ...device.Operand) error {
-	k, err := b.choose(op, w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, w, operands...)
+	return b.runWith(op, []bindings.Kernel{half}, w, operands...)
 }
 
 func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if o.Hard {
 		return device.Refuse("Hardmax is computed in Go")
 	}
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(b.DType(0))
 	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil {
 		return err
@@ -69,10 +57,7 @@ func softmaxWords(outer, n, inner graph.Dim, log bool, dtype tensor.DType, half 
 }
 
 func bindLRN(o *nn.LRN, b *binder) error {
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(b.DType(0))
 	dims := b.In[0].Dims
 	channels, ok := b.Max(dims[1])
 	if !ok {
@@ -95,47 +80,19 @@ func lrnWords(
 	return w
 }
 
-// layerNorm adds a command that normalises rows. mean and invStd are its further outputs; bias is
-// the type of its bias.
-func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
-	x := b.In[0].Dims
-	if mean.Place == device.None && invStd.Place == device.None && bias != tensor.Invalid && b.Out[0].DType == b.DType(0) {
-		if batch, channels, ok := o.PerRow(x, b.In[1].Dims, b.In[2].Dims); ok {
-			return b.rowNorm(o, batch, channels)
-		}
+// RowNorm adds a command.
+func (b *binder) RowNorm(r *lower.RowNorm) error {
+	if r.Skip.Place != device.None {
+		half := b.halfOfAll(r.X.DType)
+		w := skipNormWords(r.Rows, r.N, r.SkipRows, r.Centred, r.X.DType, r.Epsilon, half)
+		return b.float32("f32_skip_norm", w, half, r.X.Operand, r.Skip.Operand, r.Scale.Operand, r.Shift.Operand,
+			r.Bias.Operand, r.Y.Operand, r.Mean.Operand, r.InvStd.Operand, r.Sum.Operand)
 	}
-	types := []tensor.DType{b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
-	for i, v := range b.In[1:] {
-		if v != nil && !o.PerElement(x, v.Dims) {
-			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
-		}
-	}
-	rows, n, err := o.Split(x)
-	if err != nil {
-		return err
-	}
-	w := layerNormWords(rows, n, o.Centred, types, float64(o.Epsilon), half)
-	scale, shift := b.in(1), b.in(2)
-	return b.float32("f32_layer_norm", w, half, b.in(0), scale, shift, b.out(0), mean, invStd)
-}
-
-// rowNorm adds a command that normalises rows with a scale and a bias for each channel of them.
-func (b *binder) rowNorm(o *nn.LayerNorm, batch, channels graph.Dim) error {
-	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
-	_, n, err := o.Split(b.In[0].Dims)
-	if err != nil {
-		return err
-	}
-	w := groupNormWords(batch, channels, n, channels, channels, types, float64(o.Epsilon), half)
-	return b.float32("f32_group_norm", w, half, b.in(0), b.in(1), b.in(2), b.out(0))
+	types := []tensor.DType{r.X.DType, r.Scale.DType, r.Shift.DType, r.Y.DType, r.Stash}
+	half := b.halfOfAll(types...)
+	w := layerNormWords(r.Rows, r.N, r.Centred, types, r.Epsilon, half)
+	return b.float32("f32_layer_norm", w, half, r.X.Operand, r.Scale.Operand, r.Shift.Operand, r.Y.Operand, r.Mean.Operand,
+		r.InvStd.Operand)
 }
 
 // layerNormWords takes the types of x, scale, bias, output and statistics.
@@ -148,23 +105,6 @@ func layerNormWords(
 	w.float(epsilon)
 	w.part(half)
 	return w
-}
-
-func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	half, err := b.halfOfAll(b.DType(0))
-	if err != nil {
-		return err
-	}
-	x, skip := b.In[0].Dims, b.In[1].Dims
-	n := x[len(x)-1]
-	betaIn, biasIn := o.Inputs()
-	beta := device.Operand{}
-	if betaIn >= 0 {
-		beta = b.in(betaIn)
-	}
-	w := skipNormWords(x[:len(x)-1].Len(), n, skip[:len(skip)-1].Len(), o.Centred, b.DType(0), float64(o.Epsilon), half)
-	return b.float32("f32_skip_norm", w, half, b.in(0), b.in(1), b.in(2), beta, b.in(biasIn), b.out(0), b.out(1),
-		b.out(2), b.out(3))
 }
 
 func skipNormWords(
@@ -195,10 +135,7 @@ func bindEmbedNorm(o *nn.EmbedNorm, b *binder) error {
 		e.maskBytes = b.DType(nn.EmbedMask).Bytes(1)
 	}
 	e.dtype = b.DType(nn.EmbedWordTable)
-	half, err := b.halfOfAll(e.dtype)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(e.dtype)
 	e.half = half
 	operands := make([]device.Operand, 9, 12)
 	for i := range operands {
@@ -232,22 +169,12 @@ func (e *embedding) words() (w words) {
 	return w
 }
 
-func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
-	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
-	dims := b.In[0].Dims
-	groups, params, err := o.Split(dims[1])
-	if err != nil {
-		return err
-	}
-	if err := b.haveElements(params, 1, 2); err != nil {
-		return err
-	}
-	w := groupNormWords(dims[0], dims[1], dims[2:].Len(), groups, params, types, float64(o.Epsilon), half)
-	return b.float32("f32_group_norm", w, half, b.in(0), b.in(1), b.in(2), b.out(0))
+// GroupNorm adds a command.
+func (b *binder) GroupNorm(n *lower.GroupNorm) error {
+	types := []tensor.DType{n.X.DType, n.Scale.DType, n.Bias.DType}
+	half := b.halfOfAll(types...)
+	w := groupNormWords(n.Batch, n.Channels, n.Inner, n.Groups, n.Params, types, n.Epsilon, half)
+	return b.float32("f32_group_norm", w, half, n.X.Operand, n.Scale.Operand, n.Bias.Operand, n.Y.Operand)
 }
 
 // groupNormWords takes the types of x, scale and bias.
@@ -261,20 +188,14 @@ func groupNormWords(
 	return w
 }
 
-func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
-	if o.Training {
+// BatchNorm adds a command.
+func (b *binder) BatchNorm(n *lower.BatchNorm) error {
+	if n.Training {
 		return device.Refuse("training is computed in Go")
 	}
 	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2), b.DType(3), b.DType(4)}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
-	batch, channels, inner := o.Split(b.In[0].Dims)
-	if err := b.haveElements(channels, 1, 2, 3, 4); err != nil {
-		return err
-	}
-	w := batchNormWords(batch, channels, inner, types, o.Epsilon, half)
+	half := b.halfOfAll(types...)
+	w := batchNormWords(n.Batch, n.Channels, n.Inner, types, n.Epsilon, half)
 	return b.float32("f32_batch_norm", w, half, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
@@ -287,14 +208,4 @@ func batchNormWords(
 	w.float(epsilon)
 	w.part(half)
 	return w
-}
-
-// haveElements refuses inputs that are not known to have n elements.
-func (b *binder) haveElements(n graph.Dim, inputs ...int) error {
-	for _, i := range inputs {
-		if d := b.In[i].Dims; d == nil || !d.Len().Same(n) {
-			return device.Refuse("input %d of shape %v is not known to have %v elements", i, d, n)
-		}
-	}
-	return nil
 }

@@ -53,15 +53,8 @@ func bindPool(o *nn.Pool, b *binder) error {
 	if skip, err := b.checkWindows(p); skip || err != nil {
 		return err
 	}
-	w, half, err := b.poolWords(p, o.Kind == nn.PoolMax, d)
-	if err != nil {
-		return err
-	}
-	k, err := b.choose("f32_pooling", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.out(0))
+	w, half := b.poolWords(p, o.Kind == nn.PoolMax, d)
+	return b.runWith("f32_pooling", []bindings.Kernel{half}, w, b.in(0), b.out(0))
 }
 
 // maxIndex adds a command that finds maxima and their indices. 16-bit floats are widened to
@@ -71,10 +64,7 @@ func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
 		return err
 	}
 	d := wide(b.DType(0))
-	x, err := lower.As(b, d, lower.Input(b, 0))
-	if err != nil {
-		return err
-	}
+	x := lower.As(b, d, lower.Input(b, 0))
 	return lower.Rounded(b, d, lower.Output(b, 0), func(y device.Operand) error {
 		return b.run("max_index", maxIndexWords(p, d, o.ColumnMajor), x, y, b.out(1))
 	})
@@ -104,20 +94,19 @@ func (b *binder) checkWindows(p *nn.Pooling) (skip bool, err error) {
 
 // poolWords returns nacre_f32_pooling_words of csrc/pool/pool.h, and the kernel among them that
 // converts 16-bit floats.
-func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (words, bindings.Kernel, error) {
-	half, err := b.halfOf(d)
-	var w words
+func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (w words, half bindings.Kernel) {
+	half = b.halfOf(d)
 	w.pooling(p, maximum)
 	w.dtype(d)
 	w.part(half)
-	return w, half, err
+	return w, half
 }
 
 // halfOf returns the kernel that converts between 16-bit floats of type d and float32. It is the
 // zero Kernel for other types.
-func (b *binder) halfOf(d tensor.DType) (bindings.Kernel, error) {
+func (b *binder) halfOf(d tensor.DType) bindings.Kernel {
 	if d != tensor.F16 && d != tensor.BF16 {
-		return bindings.Kernel{}, nil
+		return bindings.Kernel{}
 	}
 	return b.kernel("half")
 }
@@ -140,20 +129,13 @@ func (b *binder) poolBytes(p *quant.BytePooling, maximum bool) error {
 	if skip, err := b.checkWindows(&p.Pooling); skip || err != nil {
 		return err
 	}
-	half, err := b.kernel("half")
-	if err != nil {
-		return err
-	}
+	half := b.kernel("half")
 	w := bytePoolWords(p, maximum, b.DType(0), [2]tensor.DType{b.DType(1), b.DType(3)}, half)
-	k, err := b.choose("i8_pooling", w)
-	if err != nil {
-		return err
-	}
 	if maximum {
 		none := device.Operand{}
-		return b.add(k, nil, w, b.in(0), none, none, none, none, b.out(0))
+		return b.run("i8_pooling", w, b.in(0), none, none, none, none, b.out(0))
 	}
-	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
+	return b.runWith("i8_pooling", []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
 // bytePoolWords is nacre_i8_pooling_words of csrc/pool/pool.h.

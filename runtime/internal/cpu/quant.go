@@ -171,14 +171,8 @@ func bindQLinearSoftmax(o *quant.QLinearSoftmax, b *binder) error {
 	if err != nil {
 		return err
 	}
-	k, err := b.kernel("i8_lookup")
-	if err != nil {
-		return err
-	}
-	run, err := b.kernel("i8_softmax")
-	if err != nil {
-		return err
-	}
+	k := b.kernel("i8_lookup")
+	run := b.kernel("i8_softmax")
 	w = nil
 	w.bool(b.DType(0) == tensor.I8)
 	w.dim(outer, n, inner)

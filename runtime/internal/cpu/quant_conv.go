@@ -70,9 +70,7 @@ func (v *byteConv) describe(b *binder, in []int) {
 // ByteConv adds a convolution by a kernel, such as i8_conv_gemm.
 func (b *binder) ByteConv(kernel string, c *lower.ByteConv) (err error) {
 	v, in := &byteConv{shape: c.Shape, last: c.Last, epilogue: c.Epilogue}, c.Inputs[:]
-	if v.depthwise, err = b.kernel("f32_conv_depthwise"); err != nil {
-		return err
-	}
+	v.depthwise = b.kernel("f32_conv_depthwise")
 	v.describe(b, in)
 	k, err := b.choose("i8_conv_"+kernel, v.words())
 	if err != nil {

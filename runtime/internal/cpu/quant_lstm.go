@@ -36,10 +36,7 @@ func bindDynamicQuantizeLSTM(o *quant.DynamicQuantizeLSTM, b *binder) error {
 		hidden: b.In[2].Dims[1]}}
 	for name, k := range map[string]*bindings.Kernel{"i8_gemm": &l.gemm, "f32_quantize": &l.quantize,
 		"f32_rnn_cell": &l.cell} {
-		var err error
-		if *k, err = b.kernel(name); err != nil {
-			return err
-		}
+		*k = b.kernel(name)
 	}
 	for i := range l.signed {
 		l.signed[i] = b.DType(1+i) == tensor.I8

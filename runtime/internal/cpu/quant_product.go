@@ -90,10 +90,7 @@ func (b *binder) packsBytes(g *byteProduct, i int) (bool, error) {
 	if t == nil || t.Len() == 0 {
 		return false, nil
 	}
-	k, err := b.kernel("i8_gemm")
-	if err != nil {
-		return false, err
-	}
+	k := b.kernel("i8_gemm")
 	list, err := b.numbers(g.forPacking(false))
 	return err == nil && k.Packed(list, byteRight) > 0, err
 }
@@ -132,9 +129,7 @@ func (b *binder) ByteProduct(kernel string, p *lower.ByteProduct) (err error) {
 	g := &byteProduct{product: productFrom(p.Product), result: p.Result, alpha: p.Alpha, biasRow: p.BiasRow,
 		biasCol: p.BiasCol}
 	if p.Floats {
-		if g.quantize, err = b.kernel("f32_quantize"); err != nil {
-			return err
-		}
+		g.quantize = b.kernel("f32_quantize")
 		g.aSize = b.In[p.A].Dims.Len()
 	}
 	return b.bytes("i8_"+kernel, g, p.ByteInputs, p.Add, p.Y)

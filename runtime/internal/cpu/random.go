@@ -28,39 +28,31 @@ func (w *words) randomStorage(l randomStorage) {
 
 // fromDoubles returns the storage of an output. Float64 is rounded to float32 before it is rounded
 // to 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
-func (b *binder) fromDoubles(d tensor.DType) (l randomStorage, err error) {
-	l.bytes = d.Bits() / 8
+func (b *binder) fromDoubles(d tensor.DType) randomStorage {
+	l := randomStorage{bytes: d.Bits() / 8}
 	switch {
 	case d == tensor.F64:
-		return l, nil
 	case d == tensor.F16, d == tensor.BF16:
-		if l.first, err = b.kernel("f64_to_f32"); err != nil {
-			return l, err
-		}
-		l.later, err = b.kernel("f32_to_" + d.Short())
-		return l, err
+		l.first, l.later = b.kernel("f64_to_f32"), b.kernel("f32_to_"+d.Short())
 	case d.Short() == "":
-		return l, device.Refuse("%v elements are drawn in Go", d)
+		b.Note(device.Refuse("%v elements are drawn in Go", d))
+	default:
+		l.first = b.kernel("f64_to_" + d.Short())
 	}
-	l.first, err = b.kernel("f64_to_" + d.Short())
-	return l, err
+	return l
 }
 
 // toDoubles returns the storage of an input of floats.
-func (b *binder) toDoubles(d tensor.DType) (l randomStorage, err error) {
-	l.bytes = d.Bits() / 8
+func (b *binder) toDoubles(d tensor.DType) randomStorage {
+	l := randomStorage{bytes: d.Bits() / 8}
 	switch d {
 	case tensor.F64:
-		return l, nil
 	case tensor.F16, tensor.BF16:
-		if l.first, err = b.kernel(d.Short() + "_to_f32"); err != nil {
-			return l, err
-		}
-		l.later, err = b.kernel("f32_to_f64")
-		return l, err
+		l.first, l.later = b.kernel(d.Short()+"_to_f32"), b.kernel("f32_to_f64")
+	default:
+		l.first = b.kernel(d.Short() + "_to_f64")
 	}
-	l.first, err = b.kernel(d.Short() + "_to_f64")
-	return l, err
+	return l
 }
 
 // randomFillWords is nacre_random_fill_words of csrc/random/random.h.
@@ -83,23 +75,13 @@ func bernoulliWords(n graph.Dim, key uint64, x, y randomStorage) (w words) {
 }
 
 func bindRandomFill(o *array.RandomFill, b *binder) error {
-	y, err := b.fromDoubles(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	y := b.fromDoubles(b.Out[0].DType)
 	wordsOf := func(n graph.Dim, key uint64) words { return randomFillWords(n, key, o, y) }
 	return b.drawn(o.RandomSource, "random_fill", wordsOf, y)
 }
 
 func bindBernoulli(o *array.Bernoulli, b *binder) error {
-	x, err := b.toDoubles(b.DType(0))
-	if err != nil {
-		return err
-	}
-	y, err := b.fromDoubles(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	x, y := b.toDoubles(b.DType(0)), b.fromDoubles(b.Out[0].DType)
 	wordsOf := func(n graph.Dim, key uint64) words { return bernoulliWords(n, key, x, y) }
 	return b.drawn(o.RandomSource, "random_bernoulli", wordsOf, x, y)
 }

@@ -109,22 +109,13 @@ func (b *binder) Reduce(r *lower.Reduction) error {
 		return b.reduceInts(name, r)
 	}
 	types := []tensor.DType{r.From, r.To}
-	half, err := b.halfOfAll(types...)
-	if err != nil {
-		return err
-	}
+	half := b.halfOfAll(types...)
 	var exp bindings.Kernel
 	if r.Logs {
-		if exp, err = b.function(tensor.F32, "exp"); err != nil {
-			return err
-		}
+		exp = b.function(tensor.F32, "exp")
 	}
 	w := reduceWords(r.Lanes, r.First, r.Divisor, r.Root, types, half, exp)
-	k, err := b.choose("f32_reduce", w)
-	if err != nil {
-		return err
-	}
-	return b.add(k, []bindings.Kernel{half, exp}, w, r.X, r.Y)
+	return b.runWith("f32_reduce", []bindings.Kernel{half, exp}, w, r.X, r.Y)
 }
 
 func (b *binder) reduceInts(kernel string, r *lower.Reduction) error {

@@ -107,16 +107,10 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 		return b.nearest(tables)
 	}
 	d, shape := b.DType(0), b.Shape(0).Clone()
-	half, err := b.halfOf(d)
-	if err != nil {
-		return err
-	}
+	half := b.halfOf(d)
 	x, from, last := b.in(0), d, d
 	if d.IsInteger() {
-		if x, err = b.floats(0); err != nil {
-			return err
-		}
-		from, last = tensor.F32, tensor.F32
+		x, from, last = b.floats(0), tensor.F32, tensor.F32
 	}
 	for i, t := range tables {
 		shape[t.Axis] = t.Out

@@ -16,6 +16,8 @@ func families() [][]row {
 		lower.Reductions[*binder](),
 		lower.Summations[*binder](),
 		lower.Lookups[*binder](),
+		lower.Attentions[*binder](),
+		lower.Norms[*binder](),
 		lower.ByteProducts[*binder]("gemv", "gemm"),
 		lower.ByteConvs[*binder]("depthwise", "gemv", "gemm"),
 		attentionRows,

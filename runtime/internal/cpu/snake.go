@@ -10,17 +10,10 @@ func bindSnake(_ arith.Snake, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	k, err := b.kernel("f32_snake")
-	if err != nil {
-		return err
-	}
+	k := b.kernel("f32_snake")
 	var parts []bindings.Kernel
 	for _, name := range []string{"f32_mul", "f32_add", "f32_sin"} {
-		part, err := b.kernel(name)
-		if err != nil {
-			return err
-		}
-		parts = append(parts, part)
+		parts = append(parts, b.kernel(name))
 	}
 	x := b.In[0].Dims
 	return b.add(k, parts, snakeWords(parts, x[:2].Len(), x[1], x[2:].Len()), b.in(0), b.in(1), b.in(2), b.out(0))

@@ -49,10 +49,7 @@ func bindRange(o array.Range, b *binder) error {
 	if d == tensor.F16 || d == tensor.BF16 {
 		return device.Refuse("ranges of %v are written in Go", d)
 	}
-	k, err := b.kernel(d.Short() + "_range")
-	if err != nil {
-		return err
-	}
+	k := b.kernel(d.Short() + "_range")
 	dev := b.dev
 	b.step.Call = func(c *op.Run) error {
 		n := c.Out[0].Len()

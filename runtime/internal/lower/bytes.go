@@ -91,11 +91,9 @@ func bindQLinearMatMul(o *quant.QLinearMatMul, kernel string, b ByteBinder) erro
 	return b.ByteProduct(kernel, byteProduct(b, ByteInputs{0, 1, 2, 3, 4, 5, 6, 7, None}, f.DType(7)))
 }
 
-func bindMatMulIntegerToFloat(_ *quant.MatMulIntegerToFloat, kernel string, b ByteBinder) (err error) {
+func bindMatMulIntegerToFloat(_ *quant.MatMulIntegerToFloat, kernel string, b ByteBinder) error {
 	p := byteProduct(b, ByteInputs{0, 2, 4, 1, 3, 5, None, None, None}, tensor.F32)
-	if p.Add, err = As(b, tensor.F32, Input(b, 6)); err != nil {
-		return err
-	}
+	p.Add = As(b, tensor.F32, Input(b, 6))
 	return Rounded(b, tensor.F32, Output(b, 0), func(y device.Operand) error {
 		p.Y = y
 		return b.ByteProduct(kernel, p)

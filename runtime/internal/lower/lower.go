@@ -22,6 +22,8 @@ type Binder interface {
 
 	// Step returns the step.
 	Step() *device.Step
+	// Note keeps the first error that is not nil. Further work, and the step, then fail with it.
+	Note(err error)
 
 	Move(m *Move) error
 	Map(m *Map) error

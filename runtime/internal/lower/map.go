@@ -88,7 +88,7 @@ func bindPow(o *arith.Pow, b Binder) (err error) {
 
 // Variadic joins the first two inputs, and then the others one by one. The output may share
 // memory with one of the first two only. Sums of halves are rounded once.
-func Variadic(o *arith.Variadic, b Binder) (err error) {
+func Variadic(o *arith.Variadic, b Binder) error {
 	x, y, inputs := Input(b, 0), Output(b, 0), len(b.Facts().In)
 	if inputs == 1 {
 		one := graph.Known(1)
@@ -98,9 +98,7 @@ func Variadic(o *arith.Variadic, b Binder) (err error) {
 	b.Step().InPlace = onlyOnce(b.Facts().Node.Inputs, b.Step().InPlace)
 	part := y
 	if o.Mean || o.Func == "add" && inputs > 2 {
-		if part, err = Scratch(b, partial(y.DType), y); err != nil {
-			return err
-		}
+		part = Scratch(b, partial(y.DType), y)
 	}
 	for i := 1; i < inputs; i++ {
 		out := part

@@ -32,35 +32,30 @@ func Output(b Binder, i int) Value {
 }
 
 // Scratch returns v if its elements have type d, else scratch for as many elements of type d.
-func Scratch(b Binder, d tensor.DType, v Value) (Value, error) {
+func Scratch(b Binder, d tensor.DType, v Value) Value {
 	if d == v.DType {
-		return v, nil
+		return v
 	}
 	n, ok := b.Facts().Max(v.Dims.Len())
 	if !ok {
-		return v, device.Refuse("extents %v are not known", v.Dims)
+		b.Note(device.Refuse("extents %v are not known", v.Dims))
 	}
-	return Value{b.Scratch(d.Bytes(n)), d, v.Dims}, nil
+	return Value{b.Scratch(d.Bytes(n)), d, v.Dims}
 }
 
 // As returns v, converted to type d if it has another. A value that is left out remains so.
-func As(b Binder, d tensor.DType, v Value) (device.Operand, error) {
-	if v.Place == device.None {
-		return v.Operand, nil
+func As(b Binder, d tensor.DType, v Value) device.Operand {
+	if v.Place == device.None || v.DType == d {
+		return v.Operand
 	}
-	x, err := Scratch(b, d, v)
-	if err != nil || v.DType == d {
-		return x.Operand, err
-	}
-	return x.Operand, b.Convert(v.DType, d, v.Dims.Len(), v.Operand, x.Operand)
+	x := Scratch(b, d, v)
+	b.Note(b.Convert(v.DType, d, v.Dims.Len(), v.Operand, x.Operand))
+	return x.Operand
 }
 
 // Rounded lets add compute elements of type d, and converts them to v.
 func Rounded(b Binder, d tensor.DType, v Value, add func(y device.Operand) error) error {
-	y, err := Scratch(b, d, v)
-	if err != nil {
-		return err
-	}
+	y := Scratch(b, d, v)
 	if err := add(y.Operand); err != nil || d == v.DType {
 		return err
 	}
