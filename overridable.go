@@ -88,7 +88,7 @@ func (s *Session) taking(ctx context.Context, names []string) (*Session, error) 
 		if err != nil {
 			return nil, err
 		}
-		return of.LastRows(ctx, s.last...)
+		return s.again(ctx, of)
 	}
 	names = slices.Clone(names)
 	slices.Sort(names)

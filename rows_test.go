@@ -3,6 +3,7 @@ package nacre_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -114,4 +115,75 @@ func TestLastRowsAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestLastTop checks the largest elements of last rows and their indices: of equal ones the first comes
+// first, and NaN before all.
+func TestLastTop(t *testing.T) {
+	ctx := context.Background()
+	s := ready(t, opened(t, twoRows()), nacre.Options{})
+	inputs, err := s.ZeroInputs(map[string]int{"n": 2, "m": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _ := nacre.Data[float32](inputs["x"])
+	for _, c := range []struct {
+		row    []float32
+		k      int
+		places []int64
+	}{
+		{[]float32{1, 3, 2}, 2, []int64{1, 2}},
+		{[]float32{2, 1, 2}, 3, []int64{0, 2, 1}},
+		{[]float32{2, float32(math.NaN()), 2}, 2, []int64{1, 0}},
+	} {
+		copy(x[3:], c.row)
+		top, err := s.LastTop(ctx, "y", c.k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := top.Run(ctx, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := s.Run(ctx, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := top.Outputs()
+		if len(list) != 4 || list[3].DType != nacre.Int64 || !slices.Equal(out["y"].Shape(), []int{1, c.k}) {
+			t.Fatalf("the outputs are %v, and y is %v", list, out["y"])
+		}
+		y, _ := nacre.Data[float32](whole["y"])
+		got, _ := nacre.Data[float32](out["y"])
+		places, _ := nacre.Data[int64](out[list[3].Name])
+		if !slices.Equal(places, c.places) {
+			t.Errorf("the largest of %v are at %v, want %v", c.row, places, c.places)
+		}
+		for i, at := range places {
+			if v := y[3+at]; math.Float32bits(v) != math.Float32bits(got[i]) {
+				t.Errorf("element %d is %v, want %v", at, got[i], v)
+			}
+		}
+	}
+	again, err := s.LastTop(ctx, "y", 2)
+	if same, _ := s.LastTop(ctx, "y", 2); err != nil || same != again {
+		t.Errorf("asked again: another session, or %v", err)
+	}
+	for _, c := range []struct {
+		output string
+		k      int
+		ctx    context.Context
+		want   error
+	}{
+		{"other", 1, ctx, nacre.ErrOption}, {"v", 1, ctx, nacre.ErrShape}, {"y", 0, ctx, nacre.ErrOption},
+		{"y", 4, ctx, nacre.ErrOption}, {"y", 1, nil, nacre.ErrOption},
+	} {
+		if _, err := s.LastTop(c.ctx, c.output, c.k); !errors.Is(err, c.want) {
+			t.Errorf("the %d largest of %q: %v, want %v", c.k, c.output, err, c.want)
+		}
+	}
+	s.Close()
+	if _, err := again.Run(ctx, inputs); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("a run after Close of the session around: %v", err)
+	}
 }

@@ -107,10 +107,10 @@ type Session struct {
 	joining sync.RWMutex  // held for reading by callers in batchers
 
 	mu         sync.Mutex
-	rows       map[string]*Session // returned by LastRows, by its arguments
-	overriding map[string]*Session // returned by taking, by the inputs that they override
-	of         *Session            // the session that LastRows derived this one from, or nil
-	last       []string            // the arguments of that LastRows
+	rows       map[string]*Session                               // returned by LastRows and LastTop, by their arguments
+	overriding map[string]*Session                               // returned by taking, by the inputs that they override
+	of         *Session                                          // the session that LastRows or LastTop derived this one from, or nil
+	again      func(context.Context, *Session) (*Session, error) // derives the same of another session
 }
 
 func newSession(m *Model, p *program, o Options) (*Session, error) {
@@ -147,6 +147,14 @@ func (s *Session) Model() *Model {
 		return nil
 	}
 	return s.model
+}
+
+// Device returns the device that Options.Device names; nil if the CPU alone computes.
+func (s *Session) Device() Device {
+	if !s.made() {
+		return nil
+	}
+	return s.options.Device
 }
 
 // Inputs describes the inputs of runs, in the order of the model and in a new slice. A run

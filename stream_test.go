@@ -421,3 +421,46 @@ func TestStreamCopiesOfStates(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamTake moves states between streams of a session and of one that it derives, back and forth.
+func TestStreamTake(t *testing.T) {
+	ctx := context.Background()
+	s, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
+	other, err := s.NewStream(ctx, nacre.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	want := []int64{}
+	for i := range int64(9) {
+		from, to := st, other
+		if i%2 == 1 {
+			from, to = other, st
+		}
+		if _, err := from.Run(ctx, map[string]*nacre.Tensor{"input_ids": tokens(t, i, i+1)}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, i, i+1)
+		if err := to.Take(from); err != nil {
+			t.Fatal(err)
+		}
+		past, err := to.State("past_key_values.0.key")
+		if err != nil || !slices.Equal(numbers(t, past), want) || to.Len() != len(want) || from.Len() != 0 {
+			t.Fatalf("after %d moves there are %v, %v and %d rows, want %v", i+1, past, err, from.Len(), want)
+		}
+	}
+	if err := other.Take(other); err != nil || other.Len() != len(want) {
+		t.Errorf("a stream that takes its own states has %d rows: %v", other.Len(), err)
+	}
+	_, foreign := openStream(t, decoder(), nacre.StreamOptions{})
+	if err := foreign.Take(other); !errors.Is(err, nacre.ErrState) || other.Len() != len(want) {
+		t.Errorf("states of another model: %v", err)
+	}
+	if err := other.Take(nil); !errors.Is(err, nacre.ErrOption) {
+		t.Errorf("states of no stream: %v", err)
+	}
+	foreign.Close()
+	if err := other.Take(foreign); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("states of a closed stream: %v", err)
+	}
+}

@@ -88,7 +88,7 @@ func (g *Generator) batch(ctx context.Context, prompts [][]int32, s Sampling) ([
 	}
 	var list []*Sequence
 	for i, p := range prompts {
-		q, err := g.begin(ctx, p, s, i)
+		q, err := g.begin(ctx, p, s, i, g.top(&s))
 		if err != nil {
 			return list, err
 		}

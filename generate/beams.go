@@ -53,7 +53,7 @@ func (g *Generator) Beams(ctx context.Context, prompt []int32, b BeamSearch, s S
 	case len(s.Stop) > 0:
 		return nil, errStopText
 	}
-	first, err := g.Start(ctx, prompt, s)
+	first, err := g.start(ctx, prompt, s, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (x *search) expand(ctx context.Context, of int) (err error) {
 	if err := q.compute(ctx); err != nil {
 		return err
 	}
-	logits, err := q.sampler.adjusted(q.logits)
+	logits, err := q.sampler.adjusted(q.scores.logits)
 	if err != nil {
 		return fmt.Errorf("%s: token %d: %w", q.file(), len(q.tokens), err)
 	}

@@ -10,11 +10,13 @@ import (
 
 // decoder is a session with the inputs and outputs of a decoder.
 type decoder struct {
-	session *nacre.Session
+	session *nacre.Session // computes the logits of the last token
+	source  *nacre.Session // computes all logits
 	file    string
 	ids     nacre.Info
 	logits  nacre.Info
 	states  bool         // the network has states
+	partial bool         // runs may give the largest logits alone
 	extra   []nacre.Info // inputs that this package makes
 	rows    int          // tokens that a run takes; 0 for any number
 	vocab   int          // logits of a token; 0 if the model does not say
@@ -26,7 +28,7 @@ var idNames = []string{"input_ids", "token_ids", "tokens", "ids", "token", "inpu
 // find finds the inputs and outputs of a session. Without states, each run takes all tokens.
 func find(ctx context.Context, s *nacre.Session, o *Options) (*decoder, error) {
 	m := s.Model()
-	d := &decoder{session: s, file: m.Metadata().File}
+	d := &decoder{session: s, source: s, file: m.Metadata().File}
 	states := m.States()
 	if o.NoCache && !slices.ContainsFunc(states, func(st nacre.State) bool { return st.Axis >= 0 }) && len(states) > 0 {
 		return nil, errorf(nacre.ErrOption, "%s: option NoCache: the states of the network do not grow, so it cannot do without", d.file)

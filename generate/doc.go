@@ -50,6 +50,10 @@
 // token, and so can make all texts follow a grammar. Sampling.Alternatives asks for log
 // probabilities. The last Token or Piece of a text says why it ended.
 //
+// Logits stay on a nacre.Options.Device if the largest ones choose the token: greedy, or by a TopK that
+// is small beside the vocabulary, without Bias, penalties, Adjust and Alternatives. A run then gives
+// these few, and gives all only if equal logits or NaN leave the token open. The tokens are the same.
+//
 // # Several texts at once
 //
 // Batch and BatchText continue several prompts, Continuations and ContinuationsText one prompt

@@ -36,6 +36,7 @@ func New(ctx context.Context, session *nacre.Session, o Options) (_ *Generator, 
 	if err != nil {
 		return nil, err
 	}
+	d.partial = d.mayBePartial()
 	if d.session, err = session.LastRows(ctx, d.logits.Name); err != nil {
 		return nil, err
 	}

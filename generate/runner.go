@@ -3,18 +3,22 @@ package generate
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nacre-ml/nacre"
 )
 
-// runner computes logits of tokens that follow each other.
+// runner computes scores of tokens that follow each other.
 type runner struct {
 	*decoder
+	runs   *nacre.Session // gives the scores
+	places string         // the output of runs for the tokens of the largest logits; empty if it gives all
 	chunk  int
 	first  int           // the first run takes at least as many tokens, if there are that many
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
-	width  int           // logits of a token; 0 before the first run
+	width  int           // logits of a run; 0 before the first
+	last   []int32       // tokens of the last run
 
 	step    *nacre.Bound // for runs of one token; nil before the first
 	stepIDs *nacre.Tensor
@@ -22,16 +26,24 @@ type runner struct {
 }
 
 // newRunner returns a runner. Room is the tokens that its states have room for; 0 for a stream's
-// default.
-func (d *decoder) newRunner(ctx context.Context, chunk, room, original int) (*runner, error) {
-	r := &runner{decoder: d, chunk: chunk}
+// default. Top is how many of the largest logits it gives; 0 for all logits.
+func (d *decoder) newRunner(ctx context.Context, chunk, room, original, top int) (*runner, error) {
+	r := &runner{decoder: d, chunk: chunk, runs: d.session}
+	if top > 0 {
+		s, err := d.source.LastTop(ctx, d.logits.Name, top)
+		if err != nil {
+			return nil, err
+		}
+		outputs := s.Outputs()
+		r.runs, r.places = s, outputs[len(outputs)-1].Name
+	}
 	if original > 0 && d.rows == 0 {
 		r.first = original + 1
 	}
 	if !d.states {
 		return r, nil
 	}
-	st, err := d.session.NewStream(ctx, nacre.StreamOptions{Room: room})
+	st, err := r.runs.NewStream(ctx, nacre.StreamOptions{Room: room})
 	if err != nil {
 		return nil, err
 	}
@@ -50,30 +62,30 @@ func (d *decoder) chunkOf(o *Options) int {
 	return 128
 }
 
-// compute returns the logits of the last token. Tokens[:done] are not computed again. The slice is
+// compute returns the scores of the last token. Tokens[:done] are not computed again. The slices are
 // valid until the next call.
-func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error) {
+func (r *runner) compute(ctx context.Context, tokens []int32) (x scores, err error) {
 	if r.stream == nil {
-		out, err := r.session.Run(ctx, r.inputs(tokens))
+		r.last = tokens
+		out, err := r.runs.Run(ctx, r.inputs(tokens))
 		if err != nil {
-			return nil, err
+			return x, err
 		}
-		return r.last(out[r.logits.Name])
+		return r.scores(func(name string) *nacre.Tensor { return out[name] })
 	}
-	var row []float32
 	for r.done < len(tokens) {
 		n := r.chunk
 		if r.done == 0 && len(tokens) >= r.first {
 			n = max(n, r.first)
 		}
 		next := tokens[r.done:min(r.done+n, len(tokens))]
-		var err error
-		if row, err = r.rowsOf(ctx, next); err != nil {
-			return nil, err
+		if x, err = r.rowsOf(ctx, next); err != nil {
+			return x, err
 		}
 		r.done += len(next)
+		r.last = next
 	}
-	return row, nil
+	return x, nil
 }
 
 // switches reports whether the states hold tokens that rotate differently once there are that many.
@@ -82,19 +94,19 @@ func (r *runner) switches(tokens int) bool {
 }
 
 // rowsOf runs the stream.
-func (r *runner) rowsOf(ctx context.Context, tokens []int32) ([]float32, error) {
+func (r *runner) rowsOf(ctx context.Context, tokens []int32) (x scores, err error) {
 	if len(tokens) == 1 && !r.noStep {
 		return r.one(ctx, tokens[0])
 	}
 	out, err := r.stream.Run(ctx, r.inputs(tokens))
 	if err != nil {
-		return nil, err
+		return x, err
 	}
-	return r.last(out[r.logits.Name])
+	return r.scores(func(name string) *nacre.Tensor { return out[name] })
 }
 
 // one runs the stream on one token, in memory that it allocates only once.
-func (r *runner) one(ctx context.Context, token int32) ([]float32, error) {
+func (r *runner) one(ctx context.Context, token int32) (x scores, err error) {
 	if r.step == nil {
 		b, err := r.stream.Bind(ctx, r.inputs([]int32{token}))
 		if errors.Is(err, nacre.ErrUnsupported) {
@@ -102,15 +114,15 @@ func (r *runner) one(ctx context.Context, token int32) ([]float32, error) {
 			return r.rowsOf(ctx, []int32{token})
 		}
 		if err != nil {
-			return nil, err
+			return x, err
 		}
 		r.step, r.stepIDs = b, b.Input(r.ids.Name)
 	}
 	setToken(r.stepIDs, token)
 	if err := r.step.Run(ctx); err != nil {
-		return nil, err
+		return x, err
 	}
-	return r.last(r.step.Output(r.logits.Name))
+	return r.scores(r.step.Output)
 }
 
 // setToken sets the only element of a tensor of tokens.
@@ -140,15 +152,16 @@ func (r *runner) inputs(tokens []int32) map[string]*nacre.Tensor {
 	return in
 }
 
-// last returns the logits of a run's last token.
-func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
+// scores returns the scores of a run's last token.
+func (r *runner) scores(output func(name string) *nacre.Tensor) (x scores, err error) {
+	t := output(r.logits.Name)
 	if t == nil {
-		return nil, errorf(nacre.ErrUnsupported, "%s: a run gives no output %s", r.file, r.logits.Name)
+		return x, errorf(nacre.ErrUnsupported, "%s: a run gives no output %s", r.file, r.logits.Name)
 	}
 	data, err := nacre.Data[float32](t)
 	if err != nil {
 		if data, err = nacre.Float32s(t); err != nil {
-			return nil, err
+			return x, err
 		}
 	}
 	if r.width == 0 {
@@ -156,9 +169,12 @@ func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
 		r.width = shape[len(shape)-1]
 	}
 	if len(data) == 0 || len(data) != r.width {
-		return nil, errorf(nacre.ErrShape, "%s: output %s is %v, which is not the logits of one token", r.file, r.logits.Name, t)
+		return x, errorf(nacre.ErrShape, "%s: output %s is %v, which is not the logits of one token", r.file, r.logits.Name, t)
 	}
-	return data, nil
+	if x.logits = data; r.places != "" {
+		x.ids, err = nacre.Data[int64](output(r.places))
+	}
+	return x, err
 }
 
 // clear empties the states.
@@ -188,7 +204,8 @@ func (r *runner) cut(n int) {
 
 // fork returns a runner with a copy of the states.
 func (r *runner) fork() (*runner, error) {
-	f := &runner{decoder: r.decoder, chunk: r.chunk, first: r.first, done: r.done, noStep: r.noStep}
+	f := &runner{decoder: r.decoder, runs: r.runs, places: r.places, chunk: r.chunk, first: r.first, done: r.done,
+		noStep: r.noStep, last: slices.Clone(r.last)}
 	if r.stream == nil {
 		return f, nil
 	}

@@ -24,6 +24,7 @@ type sampler struct {
 	order  []float32 // logits that top-k moves
 	kept   []candidate
 	moved  []candidate
+	among  []candidate
 }
 
 // count is how often a token came.
@@ -163,18 +164,29 @@ func (s *sampler) keep(logits []float32, most float32) {
 	s.kept = s.kept[:0]
 	total := 0.0
 	for i, x := range logits {
-		if !(x >= cut) {
-			continue
-		}
-		w := 1.0
-		if x != most {
-			w = math.Exp((float64(x) - float64(most)) / s.Temperature)
-		}
-		total += w
-		if w > 0 && w >= s.MinP {
-			s.kept = append(s.kept, candidate{int32(i), x, w})
+		if x >= cut {
+			total += s.weigh(int32(i), x, most)
 		}
 	}
+	s.keepLikely(total)
+}
+
+// weigh returns the weight of a token by its logit and the largest one, and adds the token to kept if
+// min-p keeps it.
+func (s *sampler) weigh(id int32, logit, most float32) float64 {
+	w := 1.0
+	if logit != most {
+		w = math.Exp((float64(logit) - float64(most)) / s.Temperature)
+	}
+	if w > 0 && w >= s.MinP {
+		s.kept = append(s.kept, candidate{id, logit, w})
+	}
+	return w
+}
+
+// keepLikely removes the candidates from kept that top-p does not keep. Total is the weight of all
+// candidates.
+func (s *sampler) keepLikely(total float64) {
 	if s.TopP == 0 || s.TopP == 1 {
 		return
 	}

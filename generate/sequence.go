@@ -21,8 +21,8 @@ type Sequence struct {
 	index     int
 	tokens    []int32
 	prompt    int // how many of the tokens are the prompt
-	logits    []float32
-	computed  int // how many tokens the logits follow
+	scores    scores
+	computed  int // how many tokens the scores follow
 	end       Reason
 	last      Token
 	unheard   []Token // tokens that no piece has yet
@@ -35,7 +35,12 @@ func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *S
 	if !g.made() {
 		return nil, errNotMade
 	}
-	q, err := g.begin(ctx, prompt, s, 0)
+	return g.start(ctx, prompt, s, g.top(&s))
+}
+
+// start is Start. Runs give the top largest logits; 0 for all.
+func (g *Generator) start(ctx context.Context, prompt []int32, s Sampling, top int) (*Sequence, error) {
+	q, err := g.begin(ctx, prompt, s, 0, top)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +52,12 @@ func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *S
 }
 
 // begin makes a sequence without computing anything.
-func (g *Generator) begin(ctx context.Context, prompt []int32, s Sampling, index int) (*Sequence, error) {
+func (g *Generator) begin(ctx context.Context, prompt []int32, s Sampling, index, top int) (*Sequence, error) {
 	if err := g.check(prompt, &s); err != nil {
 		return nil, err
 	}
 	s.StopIDs = append(slices.Clone(g.options.StopIDs), s.StopIDs...)
-	r, err := g.decoder.newRunner(ctx, g.chunk, g.room(len(prompt), s.MaxTokens), g.options.Original)
+	r, err := g.decoder.newRunner(ctx, g.chunk, g.room(len(prompt), s.MaxTokens), g.options.Original, top)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +81,7 @@ func (q *Sequence) prompted(s Sampling) {
 	q.prompt, q.end, q.unheard = len(q.tokens), NotEnded, nil
 }
 
-// compute computes the logits that follow the last token.
+// compute computes the scores that follow the last token.
 func (q *Sequence) compute(ctx context.Context) error {
 	if q.computed == len(q.tokens) {
 		return nil
@@ -89,16 +94,34 @@ func (q *Sequence) compute(ctx context.Context) error {
 	if beyond || o.NoCache || q.runner.switches(len(tokens)) {
 		q.runner.clear()
 	}
-	logits, err := q.runner.compute(ctx, tokens)
+	x, err := q.runner.compute(ctx, tokens)
 	if errors.Is(err, nacre.ErrState) { // a run that its context ended has left them half changed
 		q.runner.clear()
-		logits, err = q.runner.compute(ctx, tokens)
+		x, err = q.runner.compute(ctx, tokens)
 	}
 	if err != nil {
 		return err
 	}
-	q.logits, q.computed = logits, len(q.tokens)
+	q.scores, q.computed = x, len(q.tokens)
 	return nil
+}
+
+// choose returns the next token. If the largest logits leave it open, it computes all of them.
+func (q *Sequence) choose(ctx context.Context) (int32, error) {
+	if q.scores.ids == nil {
+		return q.sampler.choose(q.scores.logits)
+	}
+	id, known, err := q.sampler.chooseAmong(&q.scores, q.generator.decoder.vocab)
+	if known || err != nil {
+		return id, err
+	}
+	logits, err := q.runner.whole(ctx)
+	if err != nil {
+		q.computed = 0
+		return 0, err
+	}
+	q.scores = scores{logits: logits}
+	return q.sampler.choose(logits)
 }
 
 // Next returns the next token. At the end it returns false, and Reason says why. After an error the
@@ -125,11 +148,11 @@ func (q *Sequence) step(ctx context.Context) (t Token, err error) {
 	if err := q.compute(ctx); err != nil {
 		return t, err
 	}
-	if t.ID, err = q.sampler.choose(q.logits); err != nil {
+	if t.ID, err = q.choose(ctx); err != nil {
 		return t, fmt.Errorf("%s: token %d: %w", q.generator.decoder.file, len(q.tokens), err)
 	}
 	if q.sampler.Alternatives > 0 {
-		q.sampler.measure(&t, q.logits)
+		q.sampler.measure(&t, q.scores.logits)
 	}
 	if slices.Contains(q.sampler.StopIDs, t.ID) {
 		q.end = StopID
@@ -240,7 +263,7 @@ func (q *Sequence) Fork(index int) (_ *Sequence, err error) {
 	f := *q
 	f.runner, f.index, f.sampler = r, index, q.sampler.fork(uint64(index))
 	f.tokens = append(make([]int32, 0, cap(q.tokens)), q.tokens...)
-	f.logits, f.unheard = slices.Clone(q.logits), slices.Clone(q.unheard)
+	f.scores, f.unheard = q.scores.clone(), slices.Clone(q.unheard)
 	if q.texts != nil {
 		f.texts = q.texts.fork()
 	}

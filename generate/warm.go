@@ -21,7 +21,7 @@ func (g *Generator) Warm(ctx context.Context, prompt int, s Sampling) (err error
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	r, err := g.decoder.newRunner(ctx, g.chunk, g.room(prompt, s.MaxTokens), g.options.Original)
+	r, err := g.decoder.newRunner(ctx, g.chunk, g.room(prompt, s.MaxTokens), g.options.Original, g.top(&s))
 	if err != nil {
 		return err
 	}

@@ -157,6 +157,20 @@ func (p *Program) LastRows(ctx context.Context, outputs []int) (*Program, error)
 	for i, at := range outputs {
 		names[i] = p.outputs[at].Name
 	}
+	return p.derive(ctx, func(c optimize.Context) (*graph.Model, error) { return optimize.LastRows(p.model, names, c) })
+}
+
+// LastTop makes a program that computes, in place of an output, the k largest elements of its last row
+// along the last axis but one, best first, and as a further output their indices. It shares all
+// constants with p.
+func (p *Program) LastTop(ctx context.Context, output, k int) (*Program, error) {
+	return p.derive(ctx, func(c optimize.Context) (*graph.Model, error) {
+		return optimize.LastTop(p.model, p.outputs[output].Name, k, c)
+	})
+}
+
+// derive makes the program of a model that rewrite makes of p's.
+func (p *Program) derive(ctx context.Context, rewrite func(optimize.Context) (*graph.Model, error)) (*Program, error) {
 	o, isa, err := p.options.complete(p.model)
 	if err != nil {
 		return nil, err
@@ -166,15 +180,15 @@ func (p *Program) LastRows(ctx context.Context, outputs []int) (*Program, error)
 		return nil, err
 	}
 	defer stop.End()
-	m, err := optimize.LastRows(p.model, names, o.rewriting(ctx, p.model, isa, stop.Flag()))
+	m, err := rewrite(o.rewriting(ctx, p.model, isa, stop.Flag()))
 	if err != nil {
 		return nil, err
 	}
-	last, err := o.program(ctx, m, p.device)
+	made, err := o.program(ctx, m, p.device)
 	if err == nil {
-		last.made = p.made
+		made.made = p.made
 	}
-	return last, err
+	return made, err
 }
 
 // Items returns, by output, the axis along which items of a batch are apart, or -1 if the output is the

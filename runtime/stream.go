@@ -113,6 +113,15 @@ func (st *Stream) complete(inputs []tensor.Value) ([]tensor.Value, error) {
 	return all, s.acceptWith(all, st.Extents(), st.Holds)
 }
 
+// Take moves the states of another stream here. The other one is then as after Reset.
+func (st *Stream) Take(from *Stream) error {
+	if err := st.session.enter(); err != nil {
+		return err
+	}
+	defer st.session.leave()
+	return st.Stream.Take(from.Stream)
+}
+
 // Fork returns a stream with a copy of the states.
 func (st *Stream) Fork() (*Stream, error) {
 	if err := st.session.enter(); err != nil {

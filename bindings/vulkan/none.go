@@ -76,6 +76,9 @@ func (*Recorder) Dispatch(*Pipeline, []Operand, []uint32, [3]int) error { return
 // Copy does nothing.
 func (*Recorder) Copy(*Buffer, int, *Buffer, int, int) {}
 
+// CopyAll does nothing.
+func (*Recorder) CopyAll(dst, src *Buffer, list []Region) {}
+
 // Fill does nothing.
 func (*Recorder) Fill(*Buffer, int, int, uint32) {}
 

@@ -235,12 +235,21 @@ func (d *Device) checkOperand(o Operand) error {
 
 // Copy records a copy of n bytes between buffers.
 func (r *Recorder) Copy(dst *Buffer, dstAt int, src *Buffer, srcAt, n int) {
-	if !dst.holds(dstAt, n) || !src.holds(srcAt, n) {
-		r.err = errors.Join(r.err, fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", n, srcAt, src.bytes, dstAt,
-			dst.bytes))
-		return
+	r.CopyAll(dst, src, []Region{{dstAt, srcAt, n}})
+}
+
+// CopyAll records copies between two buffers as one command. Regions of dst do not overlap.
+func (r *Recorder) CopyAll(dst, src *Buffer, list []Region) {
+	regions := make([]helper.Region, len(list))
+	for i, x := range list {
+		if !dst.holds(x.Dst, x.Bytes) || !src.holds(x.Src, x.Bytes) {
+			r.err = errors.Join(r.err, fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", x.Bytes, x.Src, src.bytes,
+				x.Dst, dst.bytes))
+			return
+		}
+		regions[i] = helper.Region{Src: uint64(x.Src), Dst: uint64(x.Dst), Bytes: uint64(x.Bytes)}
 	}
-	r.device.helper.Copy(bits(r.commands), bits(src.buffer), srcAt, bits(dst.buffer), dstAt, n)
+	r.device.helper.Copy(bits(r.commands), bits(src.buffer), bits(dst.buffer), regions)
 }
 
 // Fill records that n bytes of a buffer are filled with a word. at and n are multiples of 4.

@@ -76,3 +76,6 @@ type Operand struct {
 	Buffer        *Buffer
 	Offset, Bytes int
 }
+
+// Region is bytes of a buffer that are copied to another, with the offsets in both.
+type Region struct{ Dst, Src, Bytes int }

@@ -226,10 +226,6 @@ typedef struct {
 } vk_memory_barrier;
 
 typedef struct {
-    uint64_t from, to, bytes;
-} vk_region;
-
-typedef struct {
     uint32_t type;
     const void *next;
     uint32_t wait_count;

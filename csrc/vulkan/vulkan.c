@@ -340,7 +340,7 @@ struct nacre_vk_calls {
     void (*update_sets)(void *, uint32_t, const vk_write *, uint32_t, const void *);
     void (*barrier)(void *, uint32_t, uint32_t, uint32_t, uint32_t, const vk_memory_barrier *, uint32_t, const void *,
                     uint32_t, const void *);
-    void (*copy)(void *, uint64_t, uint64_t, uint32_t, const vk_region *);
+    void (*copy)(void *, uint64_t, uint64_t, uint32_t, const nacre_vk_region *);
     int32_t (*submit)(void *, uint32_t, const vk_submit *, uint64_t);
     int32_t (*wait)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
     int32_t (*reset)(void *, uint32_t, const uint64_t *);
@@ -517,10 +517,9 @@ void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands, uint32_t host) {
     c->barrier(handle(commands), DEVICE_STAGES, DEVICE_STAGES | (host ? HOST_STAGE : 0), 0, 1, &all, 0, NULL, 0, NULL);
 }
 
-void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
-                   uint64_t n) {
-    const vk_region region = {src_at, dst_at, n};
-    c->copy(handle(commands), src, dst, 1, &region);
+void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t dst, const nacre_vk_region *list,
+                   uint32_t count) {
+    c->copy(handle(commands), src, dst, count, list);
 }
 
 int32_t nacre_vk_submit(nacre_vk_calls *c, uint64_t queue, uint64_t commands, uint64_t fence) {

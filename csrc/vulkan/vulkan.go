@@ -233,10 +233,13 @@ func (d *Device) Barrier(commands uint64, host bool) {
 	C.nacre_vk_barrier(d.calls, C.uint64_t(commands), to)
 }
 
-// Copy copies n bytes between buffers.
-func (d *Device) Copy(commands, src uint64, srcAt int, dst uint64, dstAt, n int) {
-	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(srcAt), C.uint64_t(dst),
-		C.uint64_t(dstAt), C.uint64_t(n))
+// Region is bytes of one buffer that are copied to another, with the offsets in both.
+type Region struct{ Src, Dst, Bytes uint64 }
+
+// Copy copies regions of buffer src to buffer dst.
+func (d *Device) Copy(commands, src, dst uint64, list []Region) {
+	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(dst),
+		(*C.nacre_vk_region)(unsafe.Pointer(unsafe.SliceData(list))), C.uint32_t(len(list)))
 }
 
 // Submit submits commands. Their end signals the fence.

@@ -103,8 +103,14 @@ int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const na
 // nacre_vk_barrier makes earlier writes of shaders and copies visible to later shaders and copies.
 // If host is not 0, they are visible to the host, too.
 void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands, uint32_t host);
-void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
-                   uint64_t n);
+
+// nacre_vk_region is bytes that a copy moves, in the layout of VkBufferCopy.
+typedef struct {
+    uint64_t from, to, bytes;
+} nacre_vk_region;
+
+void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t dst, const nacre_vk_region *list,
+                   uint32_t count);
 int32_t nacre_vk_submit(nacre_vk_calls *c, uint64_t queue, uint64_t commands, uint64_t fence);
 // nacre_vk_wait polls a fence for poll nanoseconds and then waits for it, at most the given
 // nanoseconds. If it is signalled, it resets it.

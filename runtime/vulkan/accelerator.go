@@ -51,11 +51,12 @@ func (a *Accelerator) NewMemory(n int) (device.Memory, error) {
 func (a *Accelerator) Close() { a.weights.free() }
 
 // Estimates of time. Copies to and from the device move linkBytes bytes per second. A step saves
-// stepTime beside the time that the session's device would take.
+// stepTime beside the time that the session's device would take. A command takes launchTime at least.
 const (
 	linkBytes    = 8e9
 	stepTime     = 20 * time.Microsecond
 	transferTime = 30 * time.Microsecond
+	launchTime   = 2 * time.Microsecond
 )
 
 // Saves estimates how much less time a step takes here than on the session's device.
@@ -69,6 +70,14 @@ func (a *Accelerator) Saves(elsewhere time.Duration) time.Duration {
 // Transfer estimates the time of a copy of n bytes.
 func (a *Accelerator) Transfer(n int) time.Duration {
 	return transferTime + time.Duration(float64(n)/linkBytes*float64(time.Second))
+}
+
+// Launch estimates the time of a command.
+func (a *Accelerator) Launch() time.Duration {
+	if a.dev.options.Everything {
+		return 0
+	}
+	return launchTime
 }
 
 // Bind tries the rows of the node's operator, best first, and returns the first step that one

@@ -87,7 +87,7 @@ func (s *segment) recordChunk(c *chunk, first, timed bool) (err error) {
 		if timed {
 			c.recorder.Timestamp()
 		}
-		if err := s.command(c.recorder, &s.commands[i]); err != nil {
+		if err := s.command(c.recorder, &s.commands[i], timed); err != nil {
 			return err
 		}
 	}
@@ -98,18 +98,24 @@ func (s *segment) recordChunk(c *chunk, first, timed bool) (err error) {
 	return c.recorder.End()
 }
 
-// command records one command.
-func (s *segment) command(r *vk.Recorder, c *command) error {
+// command records one command. If timed, further uploads are commands of their own.
+func (s *segment) command(r *vk.Recorder, c *command, timed bool) error {
 	if c.isGone {
 		return nil
 	}
 	if t := c.copy; t != nil {
 		o := c.operands[0]
-		if t.up {
-			r.Copy(o.Buffer, o.Offset, s.staging, t.staging, t.bytes)
-		} else {
+		if !t.up {
 			r.Copy(s.staging, t.staging, o.Buffer, o.Offset, t.bytes)
+			return nil
 		}
+		list := []vk.Region{{Dst: o.Offset, Src: t.staging, Bytes: t.bytes}}
+		for _, i := range c.with {
+			if u := &s.commands[i]; !timed {
+				list = append(list, vk.Region{Dst: u.operands[0].Offset, Src: u.copy.staging, Bytes: u.copy.bytes})
+			}
+		}
+		r.CopyAll(o.Buffer, s.staging, list)
 		return nil
 	}
 	p, err := s.acc.dev.pipeline(c.kernel)

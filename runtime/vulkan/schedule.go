@@ -33,6 +33,7 @@ func (s *segment) schedule() error {
 	}
 	s.order = slices.DeleteFunc(s.order, func(i int) bool { return s.commands[i].isGone })
 	slices.SortStableFunc(s.order, func(i, j int) int { return s.levels[i] - s.levels[j] })
+	s.joinUploads()
 	barriers := 0
 	for n := 1; n < len(s.order); n++ {
 		barriers += kit.Btoi(s.levels[s.order[n]] != s.levels[s.order[n-1]])
@@ -40,6 +41,28 @@ func (s *segment) schedule() error {
 	s.acc.dev.commands.Store(int64(len(s.order)))
 	s.acc.dev.barriers.Store(int64(barriers))
 	return nil
+}
+
+// joinUploads makes the first upload of each level to a buffer copy all of them.
+func (s *segment) joinUploads() {
+	type place struct {
+		buffer *vk.Buffer
+		level  int
+	}
+	first := map[place]*command{}
+	s.order = slices.DeleteFunc(s.order, func(i int) bool {
+		c := &s.commands[i]
+		if c.copy == nil || !c.copy.up {
+			return false
+		}
+		p := place{c.operands[0].Buffer, s.levels[i]}
+		if first[p] == nil {
+			first[p] = c
+			return false
+		}
+		first[p].with = append(first[p].with, i)
+		return true
+	})
 }
 
 // timelines has the levels of the last reads and writes of memory, by buffer.

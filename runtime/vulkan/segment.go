@@ -44,6 +44,7 @@ type command struct {
 	recorded *device.Recorded
 	owner    int       // index in the segment's given list
 	copy     *transfer // nil for a dispatch
+	with     []int     // further uploads that the copy makes
 	kernel   *kernel   // nil for a copy
 	push     []uint32
 	planned  []vk.Operand // the operands where the plan has them

@@ -26,6 +26,9 @@ type Accelerator interface {
 	// the given time. Transfer estimates the time of a copy of n bytes to or from the device.
 	Saves(elsewhere time.Duration) time.Duration
 	Transfer(n int) time.Duration
+	// Launch estimates the time that one more command takes in a run; 0 if the device computes all
+	// that it can.
+	Launch() time.Duration
 	// WithDirectConv returns the device, with the same constants, but with convolutions without
 	// transforms.
 	WithDirectConv() Accelerator

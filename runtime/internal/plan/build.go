@@ -26,6 +26,10 @@ type builder struct {
 	expose map[int]bool
 	moving map[int]*tensor.Tensor // by id: copies of constants that commands read in their place
 	all    []*Node                // the nodes that the stage begins with
+
+	// opening has the values that the opening of the stage reads and computes, by id, with the time of
+	// a copy to the accelerator.
+	opening map[int]int
 }
 
 // inferred is a node with inputs of known extents.
@@ -40,6 +44,7 @@ type inferred struct {
 	early *device.Step // the step in plain layouts, if ask bound the node
 	only  bool         // only the accelerator can compute the node
 
+	opens     bool         // the node belongs to the opening of the stage
 	unread    bool         // no device reads the inputs
 	offloaded *device.Step // the accelerator's step, if it can compute the node
 	most      []*op.Value  // outputs at their largest, if an accelerator counts the extents

@@ -23,6 +23,7 @@ type assignment struct {
 // and inserts copies between layouts. It minimises the estimated time of nodes and copies.
 func (b *builder) assignLayouts() {
 	if a := b.Program.device.Accelerator(); a != nil {
+		b.findOpening(a)
 		b.assign(func(x *inferred) []device.LayoutChoice { return b.offload(a, x) })
 	}
 	b.assign(b.block)
@@ -168,7 +169,8 @@ func (b *builder) eachLeft(f func(id int)) {
 
 // copies adds the cost of copying a value. If any node reads the value in a layout other than the
 // computed one, the cost is paid once. A value from outside the stage is copied to an accelerator
-// in any case, and its copy adds no cost.
+// in any case, and its copy adds no cost, unless the opening may replace it. What the opening computes
+// is copied with these values.
 func (a *assignment) copies(c *cut, id int, u *valueUse) {
 	cost := a.copyCost(id)
 	if u.from != sink {
@@ -178,7 +180,11 @@ func (a *assignment) copies(c *cut, id int, u *valueUse) {
 			c.edge(out, v, unbounded)
 		}
 	}
-	if a.other == device.Offloaded && !a.computes(id) {
+	opens, ok := a.opening[id]
+	switch {
+	case ok && a.other == device.Offloaded:
+		cost = opens
+	case a.other == device.Offloaded && !a.computes(id):
 		return
 	}
 	in := c.vertex()
@@ -214,9 +220,10 @@ func (a *assignment) rewrite(chosen []bool) {
 	if a.other == device.Offloaded {
 		a.holdFixed(chosen)
 	}
-	todo := a.todo
+	todo, order := a.todo, a.openingFirst(chosen)
 	a.todo = make([]inferred, 0, len(todo))
-	for i, x := range todo {
+	for _, i := range order {
+		x := todo[i]
 		if !x.needed {
 			a.todo = append(a.todo, x)
 			continue
@@ -231,7 +238,11 @@ func (a *assignment) rewrite(chosen []bool) {
 				continue
 			}
 		} else {
-			if a.other == device.Offloaded && a.choices[i] != nil {
+			switch {
+			case a.other != device.Offloaded || a.choices[i] == nil:
+			case x.opens:
+				x.stays = "its few numbers are copied with the inputs, which takes fewer commands"
+			default:
 				x.stays = "copies of its operands take longer than it saves"
 			}
 			for _, id := range x.In {

@@ -47,11 +47,15 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 	if x.most != nil {
 		d.OutLayouts = nil // the results are copied at the end of the stage in any case
 	}
-	cost := a.Saves(b.elsewhere(d, step))
-	if x.only {
-		cost = unbounded
+	own := b.elsewhere(d, step)
+	choices := []device.LayoutChoice{{Cost: a.Saves(own)}, {In: d.InLayouts, Out: d.OutLayouts}}
+	switch {
+	case x.only:
+		choices[0].Cost = unbounded
+	case x.opens:
+		choices[0].Cost, choices[1].Cost = own, time.Duration(len(step.Commands))*a.Launch()
 	}
-	return []device.LayoutChoice{{Cost: cost}, {In: d.InLayouts, Out: d.OutLayouts}}
+	return choices
 }
 
 // elsewhere returns the time that the session's device takes for the node of an accelerator's step.
