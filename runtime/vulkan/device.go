@@ -61,6 +61,7 @@ type Device struct {
 	options  Options
 	features shaders.Feature
 	matrices map[string]vk.Matrix // by element type of the operands
+	find     func(kernel, variant string) (*shaders.Module, error)
 	pool     *pool
 	wide     bool         // operands of dispatches end where their buffer does; tests set it
 	records  atomic.Int64 // recordings of segments
@@ -117,7 +118,8 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*pipeline{}, file: file}
+	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, find: shaders.Find, pipelines: map[string]*pipeline{},
+		file: file}
 	if o.Statistics {
 		dev.KeepStatistics()
 	}

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -81,16 +82,66 @@ func (f *PipelineFile) Read() []byte { return f.read() }
 // Write writes the driver's data.
 func (f *PipelineFile) Write(data []byte) error { return f.write(data) }
 
-// MatrixTile returns the rows and columns of the tiles for z products [m,n] of row-major matrices
-// on a device with caps c; 0 for none.
-func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
-	d := &Device{info: vk.Info{Caps: c}, matrices: matrices(&c, shaders.CoopMatrix)}
-	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true},
+// MatrixTile returns the rows and columns of the tiles for z products [m,n] of k terms of row-major
+// matrices on a discrete device with caps c, and the workgroups that share one; 0 for none.
+func MatrixTile(c vk.Caps, elements string, m, n, k, z int) (rows, cols, parts int) {
+	d := &Device{info: vk.Info{Caps: c, Type: "discrete"}, matrices: matrices(&c, shaders.CoopMatrix)}
+	t := d.matrixTiling("matmul/matrix", elements, tiled{m, n, k, z, 4}, mostShares, matrixSide{words: true},
 		matrixSide{down: true, words: true})
 	if t == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return t.rows, t.cols
+	return t.rows, t.cols, t.parts
+}
+
+// Emulate gives a device these matrices: modules that use cooperative matrices are replaced by ones
+// of spv/_emulated, for subgroups of 32 invocations.
+func (d *Device) Emulate(list ...vk.Matrix) {
+	const subgroup, needs = 32, shaders.CoopMatrix | shaders.CoopBF16
+	c := &d.info.Caps
+	c.CoopMatrix, c.CoopBF16, c.Matrices, c.SubgroupSize, c.Subgroups = true, true, list, subgroup, c.MaxInvocations/subgroup
+	d.features = Features(&d.info) & d.options.Level.features()
+	d.matrices = matrices(c, d.features)
+	d.find = func(kernel, variant string) (*shaders.Module, error) {
+		m, err := shaders.Find(kernel, variant)
+		if err != nil || m.Variant.Needs&needs == 0 {
+			return m, err
+		}
+		v := *m.Variant
+		v.Needs &^= needs
+		code, err := os.ReadFile("../../shaders/spv/_emulated/" + shaders.File(m.Kernel, &v))
+		if err != nil {
+			return nil, err
+		}
+		return shaders.NewModule(m.Kernel, &v, code)
+	}
+}
+
+// MatrixKernels lists the kernels that compute products by cooperative matrices.
+func MatrixKernels() (list []string) {
+	for _, k := range shaders.Kernels() {
+		if k.Variants[0].Needs&shaders.CoopMatrix != 0 && !strings.HasPrefix(k.Name, "probe/") {
+			list = append(list, k.Name)
+		}
+	}
+	return list
+}
+
+// MatrixTiles is the number of tiles of products by cooperative matrices.
+var MatrixTiles = len(matrixTiles)
+
+// OnlyMatrixTile makes products by cooperative matrices use one tile, on devices in software as if
+// these computed units workgroups beside each other. It returns a function that ends this.
+func OnlyMatrixTile(i, units int) (restore func()) {
+	tiles, old := matrixTiles, deviceUnits["cpu"]
+	matrixTiles, deviceUnits["cpu"] = tiles[i:i+1], units
+	return func() { matrixTiles, deviceUnits["cpu"] = tiles, old }
+}
+
+// HoldsMatrixTile reports whether a workgroup of the device holds the first tile of products of
+// float16.
+func (d *Device) HoldsMatrixTile() bool {
+	return d.holds(d.matrices["f16"], matrixTiles[0], matrixSide{}, matrixSide{})
 }
 
 // ShaderBlocks are the types of blocks that shaders decode.
