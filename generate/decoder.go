@@ -166,6 +166,9 @@ var extraInputs = map[string]struct {
 	"logits_to_keep":     {false, func(int) int { return 1 }},
 }
 
+// isKept reports whether an input is the number of tokens that a run gives logits of.
+func isKept(name string) bool { return strings.HasSuffix(name, "_to_keep") }
+
 // extraTensor returns the tensor for an input that this package makes, for a run of rows tokens.
 // For other inputs it returns nil.
 func (d *decoder) extraTensor(in nacre.Info, rows int) *nacre.Tensor {
@@ -174,7 +177,7 @@ func (d *decoder) extraTensor(in nacre.Info, rows int) *nacre.Tensor {
 		return nil
 	}
 	shape := []int{1, rows}
-	if strings.HasSuffix(in.Name, "_to_keep") {
+	if isKept(in.Name) {
 		shape = []int{1}
 	}
 	shape = shape[max(0, len(shape)-len(in.Shape)):]

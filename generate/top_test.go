@@ -3,6 +3,7 @@ package generate_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -102,12 +103,43 @@ func TestTop(t *testing.T) {
 		d, err := vulkan.Open("0", vulkan.Options{Validate: func(message string) { t.Error(message) }})
 		testenv.Need(t, err)
 		defer d.Close()
+		t.Run("copies", func(t *testing.T) { checkFew(t, session(t, llama(), nacre.Options{Device: d})) })
 		for name, build := range models {
 			t.Run(name, func(t *testing.T) {
 				checkTop(t, session(t, build(), nacre.Options{Device: d}), generate.Options{Chunk: 5}, true)
 			})
 		}
 	})
+}
+
+// checkFew checks that a step of a decoder copies only the largest logits and their tokens to the host.
+func checkFew(t *testing.T, s *nacre.Session) {
+	top, err := s.LastTop(t.Context(), "logits", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := top.NewStream(t.Context(), nacre.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	ids, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := st.Plan(t.Context(), map[string]*nacre.Tensor{"input_ids": ids})
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := 0
+	for line := range strings.Lines(plan.String()) {
+		if down += strings.Count(line, "download/"); strings.Contains(line, "TopK") && !strings.Contains(line, "vulkan") {
+			t.Errorf("the device does not find the largest logits: %s", line)
+		}
+	}
+	if down != 2 || strings.Contains(plan.String(), "logits  float32[1,1,256]") {
+		t.Errorf("%d copies to the host, want 2:\n%v", down, plan)
+	}
 }
 
 // TestTopOf checks what sampling takes all logits, and that it is so on the CPU.
