@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -55,16 +56,16 @@ func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor)
 		return nil
 	}
 	s, t, one := graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape()), graph.Known(1)
-	p := &product{m: s[2], n: t[3], k: s[3], aRow: s[3], aCol: one, bRow: t[3], bCol: one}
+	p := &lower.Product{M: s[2], N: t[3], K: s[3], ARow: s[3], ACol: one, BRow: t[3], BCol: one}
 	if transposed {
-		p.n, p.bRow, p.bCol = t[2], one, t[3]
+		p.N, p.BRow, p.BCol = t[2], one, t[3]
 	}
 	group := graph.Known(a.Shape()[1] / b.Shape()[1])
 	head, other := s[2].Mul(s[3]), t[2].Mul(t[3])
-	p.batch = []batchAxis{
-		{s[0], s[1].Mul(head), t[1].Mul(other)},
-		{t[1], group.Mul(head), other},
-		{group, head, graph.Known(0)},
+	p.Batch = []lower.BatchAxis{
+		{N: s[0], A: s[1].Mul(head), B: t[1].Mul(other)},
+		{N: t[1], A: group.Mul(head), B: other},
+		{N: group, A: head},
 	}
 	return f.multiply(a.DType(), p, f.of(a), f.of(b), f.of(y))
 }

@@ -26,7 +26,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	const outType = 11 // the word with the element type of the product
 	one := graph.Known(1)
-	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one},
+	g := &gemm{Product: &lower.Product{M: m, N: n, K: k, ARow: k, ACol: one, BRow: n, BCol: one},
 		dtype: b.DType(attention.ProjectedInput), alpha: 1}
 	bias := b.floats(attention.ProjectedBias)
 	best := b.tiles()

@@ -41,13 +41,13 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 // returns the scratch with the result, [batch,tokens,columns] of float32.
 func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
-	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
-	all := b.tempOf(tensor.F32, p.m.Mul(p.n))
+	p := &lower.Product{M: rows[0].Mul(rows[1]), N: w[1], K: w[0], ARow: w[0], ACol: one, BRow: w[1], BCol: one}
+	all := b.tempOf(tensor.F32, p.M.Mul(p.N))
 	bias := b.floats(quant.QAttentionBias)
 	in := lower.ByteInputs{
 		A: quant.QAttentionInput, AScale: quant.QAttentionScale, AZero: quant.QAttentionZero, B: quant.QAttentionWeights,
 		BScale: quant.QAttentionWeightScale, BZero: quant.QAttentionWeightZero, YScale: lower.None, YZero: lower.None,
 		Bias: lower.None,
 	}
-	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
+	return all, b.bytes(kernel, &byteProduct{Product: p, result: tensor.F32, alpha: 1}, in, bias, all)
 }

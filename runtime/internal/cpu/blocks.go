@@ -68,7 +68,7 @@ func bindBlocksGemm(o *arith.WidenedGemm, b *binder) error {
 		return device.Refuse("extents %v are not known", b.In[1].Dims)
 	}
 	v := &blocksWords{m: b.Out[0].Dims[0], n: shape[0], k: shape[1], of: of, alpha: o.Alpha}
-	s := b.addend(&o.Gemm, gemmProduct(&o.Gemm, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims))
+	s := b.addend(&o.Gemm, b.gemmProduct(&o.Gemm))
 	k, part, err := b.chooseWith("f32_blocks", false, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()

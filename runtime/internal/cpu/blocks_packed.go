@@ -57,7 +57,7 @@ func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 		return nil
 	}
 	v := &panelsWords{m: b.Out[0].Dims[0], n: w.Shape()[0], k: w.Shape()[1], of: of}
-	s := b.addend(&o.Gemm, gemmProduct(&o.Gemm, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims))
+	s := b.addend(&o.Gemm, b.gemmProduct(&o.Gemm))
 	cut := func(k bindings.Kernel, list []int64) pieces { return blockPieces(k, list, w) }
 	if err := b.panels(kernel, v, w, cut, b.in(0), s.col, b.out(0)); err != nil {
 		return err

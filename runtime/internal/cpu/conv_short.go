@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
@@ -92,7 +93,7 @@ func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, erro
 
 // windowRows returns the product of windows, as matrix rows, by weights. Windows are read in place
 // if their rows and their elements have constant strides; otherwise they are copied.
-func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device.Operand, error) {
+func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*lower.Product, device.Operand, error) {
 	plane, steps := volumeOf(s.In), tensor.Shape(s.In).Strides()
 	rows := []array.CopyAxis{copyAxis(s.Images, s.Channels*plane, 0)}
 	depth := []array.CopyAxis{copyAxis(s.Channels, plane, 0)}
@@ -101,15 +102,15 @@ func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device
 		depth = append(depth, copyAxis(s.Kernel[i], s.Dilation[i]*steps[i], 0))
 	}
 	m, k := s.Images*volumeOf(s.Out), s.Channels*volumeOf(s.Kernel)
-	p := &product{m: graph.Known(m), n: graph.Known(s.Filters), k: graph.Known(k), bRow: graph.Known(1),
-		bCol: graph.Known(k)}
+	p := &lower.Product{M: graph.Known(m), N: graph.Known(s.Filters), K: graph.Known(k), BRow: graph.Known(1),
+		BCol: graph.Known(k)}
 	row, plainRows := oneStep(rows)
 	col, plainDepth := oneStep(depth)
 	if plainRows && plainDepth {
-		p.aRow, p.aCol = row, col
+		p.ARow, p.ACol = row, col
 		return p, x, nil
 	}
-	p.aRow, p.aCol = graph.Known(k), graph.Known(1)
+	p.ARow, p.ACol = graph.Known(k), graph.Known(1)
 	y := b.temp(4 * m * k)
 	c := array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: slices.Concat(rows, depth)}
 	to := graph.Known(1)
@@ -136,10 +137,10 @@ func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 }
 
 // shortProduct multiplies matrix rows by the weights, input 1, and adds the bias, input 2.
-func (b *binder) shortProduct(p *product, epilogue kit.Epilogue, x, y device.Operand) error {
+func (b *binder) shortProduct(p *lower.Product, epilogue kit.Epilogue, x, y device.Operand) error {
 	apply := b.mapped(tensor.F32, epilogue)
-	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, epilogue: epilogue, apply: apply}
-	packs, err := b.packs(g)
+	g := &gemm{Product: p, dtype: tensor.F32, alpha: 1, epilogue: epilogue, apply: apply}
+	packs, err := b.packs(g, b.Const(1))
 	if err != nil {
 		return err
 	}

@@ -62,9 +62,9 @@ func (b *binder) deform(d *deformed) error {
 	kernel, places := tensor.Shape(d.Kernel).Len(), d.Out.Len()
 	depth, filters := d.Channels/d.Groups*kernel, d.Filters/d.Groups
 	d.columns = b.temp(d.dtype.Bytes(depth * places))
-	p := &product{
-		m: graph.Known(filters), n: graph.Known(places), k: graph.Known(depth),
-		aRow: graph.Known(depth), aCol: graph.Known(1), bRow: graph.Known(places), bCol: graph.Known(1),
+	p := &lower.Product{
+		M: graph.Known(filters), N: graph.Known(places), K: graph.Known(depth),
+		ARow: graph.Known(depth), ACol: graph.Known(1), BRow: graph.Known(places), BCol: graph.Known(1),
 	}
 	for image := range d.Batch {
 		for g := range d.Groups {

@@ -21,7 +21,7 @@ func (b *binder) SumType(d tensor.DType) (sum tensor.DType, rows bool, err error
 
 // Products adds a command.
 func (b *binder) Products(d tensor.DType, p *lower.Product, left, right, y device.Operand) error {
-	return b.multiply(d, productFrom(p), left, right, y)
+	return b.multiply(d, p, left, right, y)
 }
 
 // Convert is convert.

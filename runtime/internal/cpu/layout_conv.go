@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -114,14 +115,14 @@ func bindBlockedConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 
 // loneProduct returns a convolution of single pixels as a product of matrix rows of channels by
 // weights. It returns nil for other convolutions, and if rows do not follow each other in blocks.
-func loneProduct(s *nn.ConvShape, l device.Layout) *product {
+func loneProduct(s *nn.ConvShape, l device.Layout) *lower.Product {
 	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && slices.Max(s.Pad) == 0 &&
 		s.Groups == 1
 	if !lone || s.Images > 1 && (s.Channels%l.Block() > 0 || s.Filters%l.Block() > 0) {
 		return nil
 	}
 	n, k := graph.Known(s.Filters), graph.Known(s.Channels)
-	return &product{m: graph.Known(s.Images), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
+	return &lower.Product{M: graph.Known(s.Images), N: n, K: k, ARow: k, ACol: graph.Known(1), BRow: graph.Known(1), BCol: k}
 }
 
 // blockedConv sets the epilogue's kernel. It returns the convolution's kernel and its weights,

@@ -39,43 +39,25 @@ var wideGemms = map[tensor.DType]string{
 	tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
 }
 
-// product is a batch of products of matrices [m,k] and [k,n]. Results follow each other without
-// gaps. Strides are in elements.
-type product struct {
-	m, n, k                graph.Dim
-	aRow, aCol, bRow, bCol graph.Dim
-	batch                  []batchAxis // outermost first
-	scattered              bool        // right matrices do not follow each other
-}
-
-// batchAxis is an extent and the strides of both operands; the stride of a shared operand is 0.
-type batchAxis struct{ n, a, b graph.Dim }
-
-// productOf returns the products of inputs left and right with axes in the given order.
-func (b *binder) productOf(order [2]arith.AxisOrder, left, right int) *product {
-	p := productFrom(lower.InputProduct(b, order, left, right))
-	p.scattered = order[1].Batch || b.HasRoom()
-	return p
-}
-
-func productFrom(x *lower.Product) *product {
-	p := &product{m: x.M, n: x.N, k: x.K, aRow: x.ARow, aCol: x.ACol, bRow: x.BRow, bCol: x.BCol}
-	for _, a := range x.Batch {
-		p.batch = append(p.batch, batchAxis{a.N, a.A, a.B})
+// rightOf returns input 1 if it is a constant that may be packed: its matrices, with axes in the given
+// order, follow each other.
+func (b *binder) rightOf(order [2]arith.AxisOrder) *tensor.Tensor {
+	if order[1].Batch || b.HasRoom() {
+		return nil
 	}
-	return p
+	return b.Const(1)
 }
 
-func (w *words) batch(list []batchAxis) {
+func (w *words) batch(list []lower.BatchAxis) {
 	w.int(len(list))
 	for _, x := range list {
-		w.dim(x.n)
+		w.dim(x.N)
 	}
 	for _, x := range list {
-		w.dim(x.a)
+		w.dim(x.A)
 	}
 	for _, x := range list {
-		w.dim(x.b)
+		w.dim(x.B)
 	}
 }
 
@@ -87,7 +69,7 @@ type sum struct {
 
 // gemm is the words of f32_gemm, f32_gemv, f32_narrow, and their counterparts for doubles.
 type gemm struct {
-	*product
+	*lower.Product
 	dtype    tensor.DType
 	bType    tensor.DType // Invalid for dtype
 	bPacked  bool
@@ -106,18 +88,18 @@ func (g *gemm) right() tensor.DType {
 
 func (g *gemm) words() words {
 	var w words
-	w.dim(g.m, g.n, g.k)
+	w.dim(g.M, g.N, g.K)
 	w.dtype(g.dtype)
 	w.bool(false)
-	w.dim(g.aRow, g.aCol)
+	w.dim(g.ARow, g.ACol)
 	w.dtype(g.right())
 	w.bool(g.bPacked)
-	w.dim(g.bRow, g.bCol)
+	w.dim(g.BRow, g.BCol)
 	w.dtype(g.dtype)
-	w.dim(g.n)
+	w.dim(g.N)
 	w.float(g.alpha)
 	w.epilogue(wide(g.dtype), g.epilogue, g.apply)
-	w.batch(g.batch)
+	w.batch(g.Batch)
 	return w
 }
 
@@ -136,27 +118,24 @@ func gemmOf(kernel string, d tensor.DType) (string, error) {
 	return "", device.Refuse("elements are %v", d)
 }
 
-// floatProduct adds products of floats, by a kernel of that op or its float64 counterpart.
-func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) error {
+// floatProduct adds products of floats, by a kernel of that op or its float64 counterpart. right is input
+// 1 if it is a constant that may be packed.
+func (b *binder) floatProduct(kernel string, p *lower.Product, right *tensor.Tensor, alpha float64, s sum) error {
 	d := b.DType(0)
 	kernel, err := gemmOf(kernel, d)
 	if err != nil {
 		return err
 	}
 	apply := b.mapped(wide(d), s.epilogue)
-	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, epilogue: s.epilogue, apply: apply}
+	g := &gemm{Product: p, dtype: d, bType: b.DType(1), alpha: alpha, epilogue: s.epilogue, apply: apply}
 	if kernel == "f32_gemv" || kernel == "f64_gemv" {
-		if packs, err := b.packs(g); err != nil || packs {
+		if packs, err := b.packs(g, right); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
 		}
 	}
 	narrow := kernel == "f32_narrow" || kernel == "f64_narrow"
 	if narrow && (s.row.Place != device.None || s.all.Place != device.None) {
 		return device.Refuse("numbers are added to rows or elements")
-	}
-	right := b.Const(1)
-	if p.scattered {
-		right = nil
 	}
 	k, err := b.chooseProduct(kernel, g, right)
 	if err != nil {
@@ -211,9 +190,9 @@ func orRefuse(err error, why string) error {
 	return device.Refuse("%s", why)
 }
 
-// packs reports whether a kernel of matrices would pack the right operand.
-func (b *binder) packs(g *gemm) (bool, error) {
-	if g.scattered || !b.packable(b.Const(1)) {
+// packs reports whether a kernel of matrices would pack the right operand, t if it may be packed.
+func (b *binder) packs(g *gemm, t *tensor.Tensor) (bool, error) {
+	if !b.packable(t) {
 		return false, nil
 	}
 	name, err := gemmOf("f32_gemm", g.dtype)
@@ -228,13 +207,13 @@ func (b *binder) packs(g *gemm) (bool, error) {
 // forPacking returns the words that the form of a packed right operand depends on.
 func (g *gemm) forPacking() words {
 	own := *g
-	p := *g.product
-	own.product = &p
-	p.m, p.aRow, p.aCol = graph.Known(1), graph.Known(0), graph.Known(0)
-	p.batch = nil
-	for _, x := range g.batch {
-		if !x.b.Is(0) {
-			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
+	p := *g.Product
+	own.Product = &p
+	p.M, p.ARow, p.ACol = graph.Known(1), graph.Known(0), graph.Known(0)
+	p.Batch = nil
+	for _, x := range g.Batch {
+		if !x.B.Is(0) {
+			p.Batch = append(p.Batch, lower.BatchAxis{N: x.N, B: x.B})
 		}
 	}
 	own.alpha, own.epilogue, own.apply = 1, kit.Epilogue{}, bindings.Kernel{}
@@ -244,41 +223,41 @@ func (g *gemm) forPacking() words {
 // packBatch sets the strides of the right operand to those between packed matrices.
 func (g *gemm) packBatch(k bindings.Kernel) {
 	one := *g
-	p := *g.product
-	one.product = &p
-	p.batch = nil
+	p := *g.Product
+	one.Product = &p
+	p.Batch = nil
 	list := make([]int64, 0, 32)
 	for _, d := range one.forPacking() {
 		n, _ := d.Value()
 		list = append(list, int64(n))
 	}
 	size := k.Packed(list, 1) / (g.right().Bits() / 8)
-	plain, _ := g.k.Mul(g.n).Value()
-	for i := range g.batch {
-		n, _ := g.batch[i].b.Value()
-		g.batch[i].b = graph.Known(n / plain * size)
+	plain, _ := g.K.Mul(g.N).Value()
+	for i := range g.Batch {
+		n, _ := g.Batch[i].B.Value()
+		g.Batch[i].B = graph.Known(n / plain * size)
 	}
 }
 
 // wideProduct adds products of integers.
-func (b *binder) wideProduct(d tensor.DType, p *product, x, y, out device.Operand) error {
+func (b *binder) wideProduct(d tensor.DType, p *lower.Product, x, y, out device.Operand) error {
 	name, ok := wideGemms[d]
 	if !ok {
 		return device.Refuse("elements are %v", d)
 	}
 	var w words
-	w.dim(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.n)
-	w.batch(p.batch)
+	w.dim(p.M, p.N, p.K, p.ARow, p.ACol, p.BRow, p.BCol, p.N)
+	w.batch(p.Batch)
 	return b.run(name, w, x, y, out)
 }
 
 // multiply adds products of elements of type d without packing. It refuses elements of 16 bits.
-func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
+func (b *binder) multiply(d tensor.DType, p *lower.Product, x, y, out device.Operand) error {
 	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemv", "f64_gemm"}}[d]
 	if ops == nil {
 		return b.wideProduct(d, p, x, y, out)
 	}
-	w := (&gemm{product: p, dtype: d, alpha: 1}).words()
+	w := (&gemm{Product: p, dtype: d, alpha: 1}).words()
 	k, err := b.first(w, ops...)
 	if err != nil {
 		return err
@@ -300,19 +279,20 @@ func bindMatMul(kernel string, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
+	order := [2]arith.AxisOrder{}
+	p := lower.InputProduct(b, order, 0, 1)
 	if kernel == "" {
 		return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 	}
-	return b.floatProduct(kernel, p, 1, sum{})
+	return b.floatProduct(kernel, p, b.rightOf(order), 1, sum{})
 }
 
 func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	p := b.productOf([2]arith.AxisOrder{}, 0, 1)
-	return b.floatProduct(kernel, p, 1, sum{col: b.widened(2), all: b.widened(3), epilogue: o.Epilogue})
+	p := lower.InputProduct(b, [2]arith.AxisOrder{}, 0, 1)
+	return b.floatProduct(kernel, p, b.Const(1), 1, sum{col: b.widened(2), all: b.widened(3), epilogue: o.Epilogue})
 }
 
 // floats returns input i as float32: itself, or widened into scratch.
@@ -344,9 +324,9 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	p := b.productOf(o.Order, 0, 1)
+	p := lower.InputProduct(b, o.Order, 0, 1)
 	if kernel != "" {
-		return b.floatProduct(kernel, p, float64(o.Alpha), sum{})
+		return b.floatProduct(kernel, p, b.rightOf(o.Order), float64(o.Alpha), sum{})
 	}
 	if o.Alpha != 1 {
 		return device.Refuse("%v elements are scaled", b.DType(0))
@@ -358,10 +338,10 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, kernel string, b *binder) er
 	if b.isEmpty() {
 		return nil
 	}
-	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	p := b.gemmProduct(o)
 	s := b.addend(o, p)
 	s.epilogue = epilogue
-	return b.floatProduct(kernel, p, float64(o.Alpha), s)
+	return b.floatProduct(kernel, p, b.Const(1), float64(o.Alpha), s)
 }
 
 // bindWidenedGemm binds products with elements of 16 bits. It refuses blocks.
@@ -372,19 +352,12 @@ func bindWidenedGemm(o *arith.WidenedGemm, kernel string, b *binder) error {
 	return bindGemm(&o.Gemm, kit.Epilogue{}, kernel, b)
 }
 
-func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
-	p := &product{m: out[0], n: out[1], k: a[1], aRow: a[1], aCol: graph.Known(1), bRow: b[1], bCol: graph.Known(1)}
-	if o.TransA {
-		p.k, p.aRow, p.aCol = a[0], p.aCol, p.aRow
-	}
-	if o.TransB {
-		p.bRow, p.bCol = p.bCol, p.bRow
-	}
-	return p
+func (b *binder) gemmProduct(o *arith.Gemm) *lower.Product {
+	return lower.InputProduct(b, [2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, 0, 1)
 }
 
 // addend returns beta times C, per matrix row, per column or per element.
-func (b *binder) addend(o *arith.Gemm, p *product) (s sum) {
+func (b *binder) addend(o *arith.Gemm, p *lower.Product) (s sum) {
 	if !b.Has(2) || o.Beta == 0 {
 		return s
 	}
@@ -398,18 +371,18 @@ func (b *binder) addend(o *arith.Gemm, p *product) (s sum) {
 	}
 	x := b.widened(2)
 	one := rows.Is(1) && cols.Is(1)
-	if o.Beta != 1 || one && !p.n.Is(1) {
+	if o.Beta != 1 || one && !p.N.Is(1) {
 		if one {
-			cols = p.n
+			cols = p.N
 		}
 		x = b.scaled(x, dims, graph.Dims{rows, cols}, o.Beta)
 	}
 	switch {
 	case rows.Is(1):
 		s.col = x
-	case cols.Is(1) && !p.n.Is(1):
+	case cols.Is(1) && !p.N.Is(1):
 		s.row = x
-	case p.n.Is(1):
+	case p.N.Is(1):
 		s.row = x
 	default:
 		s.all = x
@@ -439,7 +412,7 @@ func bindWideGemm(o *arith.Gemm, b *binder) error {
 	if o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0 {
 		return device.Refuse("%v elements are scaled", d)
 	}
-	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	p := b.gemmProduct(o)
 	if err := b.wideProduct(d, p, b.in(0), b.in(1), b.out(0)); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -44,8 +45,8 @@ func TestIntGemm(t *testing.T) {
 				}
 			}
 			step := graph.Known(m * k)
-			p := &product{m: graph.Known(m), n: graph.Known(n), k: graph.Known(k),
-				batch: []batchAxis{{graph.Known(2), step, graph.Known(0)}}}
+			p := &lower.Product{M: graph.Known(m), N: graph.Known(n), K: graph.Known(k),
+				Batch: []lower.BatchAxis{{N: graph.Known(2), A: step}}}
 			for _, out := range []tensor.DType{in, tensor.I8, tensor.I16, tensor.I32, tensor.I64} {
 				if out.Bits() < in.Bits() {
 					continue

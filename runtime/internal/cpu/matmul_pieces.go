@@ -34,18 +34,18 @@ type panels struct {
 // are one piece.
 func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
 	p := &panels{kernel: k, list: list, element: g.right().Bits() / 8, panel: k.Panel()}
-	p.columns, _ = g.n.Value()
-	p.depth, _ = g.k.Value()
+	p.columns, _ = g.N.Value()
+	p.depth, _ = g.K.Value()
 	p.columnBytes = p.depth * p.element
 	one := whole(k, list, 1)
-	if len(g.batch) > 0 || p.columns < pieceColumns || p.columns*p.columnBytes <= pieceBytes || !p.takes(n) {
+	if len(g.Batch) > 0 || p.columns < pieceColumns || p.columns*p.columnBytes <= pieceBytes || !p.takes(n) {
 		return one
 	}
 	switch {
-	case g.bRow.Is(1) && g.bCol.Same(g.k):
+	case g.BRow.Is(1) && g.BCol.Same(g.K):
 		step := max(pieceBytes/p.columnBytes/pieceColumns, 1) * pieceColumns
 		return pieces{rows: p.columns, step: step, unit: pieceColumns, fill: p.fillColumns}
-	case g.bCol.Is(1) && g.bRow.Same(g.n):
+	case g.BCol.Is(1) && g.BRow.Same(g.N):
 		return pieces{rows: p.depth, step: max(pieceBytes/(p.columns*p.element), 1), unit: 1, fill: p.fillRows}
 	}
 	return one

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -173,17 +174,17 @@ func (d *gemmData) formula() {
 
 // gemm returns the words of a command, before packing.
 func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
-	p := &product{
-		m: graph.Known(d.m), n: graph.Known(d.n), k: graph.Known(d.k),
-		aRow: graph.Known(d.aStrides[0]), aCol: graph.Known(d.aStrides[1]), bRow: graph.Known(d.bStride[0]), bCol: graph.Known(d.bStride[1]),
+	p := &lower.Product{
+		M: graph.Known(d.m), N: graph.Known(d.n), K: graph.Known(d.k),
+		ARow: graph.Known(d.aStrides[0]), ACol: graph.Known(d.aStrides[1]), BRow: graph.Known(d.bStride[0]), BCol: graph.Known(d.bStride[1]),
 	}
-	p.batch = make([]batchAxis, len(d.batch))
+	p.Batch = make([]lower.BatchAxis, len(d.batch))
 	a, b := d.aStep, d.bStep
 	for i := len(d.batch) - 1; i >= 0; i-- {
-		p.batch[i] = batchAxis{graph.Known(d.batch[i]), graph.Known(a), graph.Known(b)}
+		p.Batch[i] = lower.BatchAxis{N: graph.Known(d.batch[i]), A: graph.Known(a), B: graph.Known(b)}
 		a, b = a*d.batch[i], b*d.batch[i]
 	}
-	g := &gemm{product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, epilogue: d.epilogue}
+	g := &gemm{Product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, epilogue: d.epilogue}
 	if _, _, clamps := clampOf(d.epilogue); !clamps && d.epilogue.Func != "" {
 		g.apply = partOf(t, wide(d.dtype).Short()+"_"+d.epilogue.Func, k.ISA())
 	}
@@ -403,7 +404,7 @@ func wideCase[T uint32 | uint64](
 	}
 	var w words
 	w.int(m, n, k, k, 1, 1, k, n)
-	w.batch([]batchAxis{{graph.Known(2), graph.Known(m * k), graph.Known(0)}})
+	w.batch([]lower.BatchAxis{{N: graph.Known(2), A: graph.Known(m * k)}})
 	size := int(unsafe.Sizeof(want[0]))
 	for _, kernel := range runnable(t, name) {
 		y := viewAs[T](runGuarded(t, kernel, w, pool, size*len(want), size, memoryOf(a), memoryOf(b)))

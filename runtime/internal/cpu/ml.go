@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/ml"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -67,8 +68,8 @@ func bindLearned(o ml.Learned, b *binder) error {
 // linearGemm returns the product of matrix rows by the weights.
 func linearGemm(m *ml.LinearMap, rows int, alpha float32, packed bool) *gemm {
 	n, k := graph.Known(m.Rows()), graph.Known(m.Features())
-	p := &product{m: graph.Known(rows), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
-	return &gemm{product: p, dtype: tensor.F32, bPacked: packed, alpha: float64(alpha)}
+	p := &lower.Product{M: graph.Known(rows), N: n, K: k, ARow: k, ACol: graph.Known(1), BRow: graph.Known(1), BCol: k}
+	return &gemm{Product: p, dtype: tensor.F32, bPacked: packed, alpha: float64(alpha)}
 }
 
 // Linear computes a linear map.

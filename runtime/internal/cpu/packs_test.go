@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -16,11 +17,11 @@ import (
 // contiguous if it is transposed, else its rows.
 func largeGemm(d tensor.DType, columns, rows int, transposed bool) *gemm {
 	one, n, k := graph.Known(1), graph.Known(columns), graph.Known(rows)
-	p := &product{m: one, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}
+	p := &lower.Product{M: one, N: n, K: k, ARow: k, ACol: one, BRow: n, BCol: one}
 	if transposed {
-		p.bRow, p.bCol = one, k
+		p.BRow, p.BCol = one, k
 	}
-	return &gemm{product: p, dtype: tensor.F32, bType: d, alpha: 1}
+	return &gemm{Product: p, dtype: tensor.F32, bType: d, alpha: 1}
 }
 
 // TestPackedPieces packs right operands piece by piece, for every kernel, and compares them to the
@@ -43,8 +44,8 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 	if cut.step >= cut.rows {
 		t.Fatalf("%s %v: one piece of %d rows", k.Variant(), d, cut.rows)
 	}
-	columns, _ := g.n.Value()
-	rows, _ := g.k.Value()
+	columns, _ := g.N.Value()
+	rows, _ := g.K.Value()
 	data := make([]byte, columns*rows*d.Bits()/8+1)
 	rand.NewChaCha8([32]byte{3}).Read(data)
 	w, err := tensor.FromBytes(d, tensor.Shape{columns, rows}, data[1:])
@@ -83,10 +84,10 @@ func TestOnePiece(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	k := parts(t, "f32_gemm")[0]
 	for name, change := range map[string]func(g *gemm){
-		"several matrices": func(g *gemm) { g.batch = []batchAxis{{graph.Known(2), g.k, g.n.Mul(g.k)}} },
-		"columns apart":    func(g *gemm) { g.bCol = graph.Known(1 << 20) },
-		"few columns":      func(g *gemm) { g.n = graph.Known(pieceColumns - 1) },
-		"small":            func(g *gemm) { g.k, g.bCol = graph.Known(100), graph.Known(100) },
+		"several matrices": func(g *gemm) { g.Batch = []lower.BatchAxis{{N: graph.Known(2), A: g.K, B: g.N.Mul(g.K)}} },
+		"columns apart":    func(g *gemm) { g.BCol = graph.Known(1 << 20) },
+		"few columns":      func(g *gemm) { g.N = graph.Known(pieceColumns - 1) },
+		"small":            func(g *gemm) { g.K, g.BCol = graph.Known(100), graph.Known(100) },
 	} {
 		g := largeGemm(tensor.F32, 500, 16<<10, true)
 		change(g)

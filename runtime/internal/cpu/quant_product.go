@@ -10,7 +10,7 @@ import (
 
 // byteProduct holds the words of i8_gemm and i8_gemv.
 type byteProduct struct {
-	*product
+	*lower.Product
 	aSigned, bSigned             bool
 	bPacked                      bool
 	bStep                        graph.Dim // bytes from one right matrix to the next
@@ -37,11 +37,11 @@ func (b *binder) quantNumbers(i int) quantNumbers {
 
 func (g *byteProduct) words() words {
 	var w words
-	w.dim(g.m, g.n, g.k)
+	w.dim(g.M, g.N, g.K)
 	w.bool(g.aSigned)
-	w.dim(g.aRow, g.aCol)
+	w.dim(g.ARow, g.ACol)
 	w.bool(g.bPacked, g.bSigned)
-	w.dim(g.bRow, g.bCol, g.bStep)
+	w.dim(g.BRow, g.BCol, g.bStep)
 	for _, n := range []quantNumbers{g.aScale, g.aZero, g.bScale, g.bZero} {
 		w.dtype(n.dtype)
 		w.dim(n.count)
@@ -51,20 +51,20 @@ func (g *byteProduct) words() words {
 	w.dim(g.biasRow, g.biasCol)
 	w.part(g.quantize)
 	w.dim(g.aSize)
-	w.batch(g.batch)
+	w.batch(g.Batch)
 	return w
 }
 
 // forPacking returns the words that the form of a packed right operand depends on, for one of its
 // matrices or for all.
 func (g *byteProduct) forPacking(one bool) words {
-	p := &product{m: graph.Known(1), n: g.n, k: g.k, bRow: g.bRow, bCol: g.bCol}
-	for _, x := range g.batch {
-		if !one && !x.b.Is(0) {
-			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
+	p := &lower.Product{M: graph.Known(1), N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
+	for _, x := range g.Batch {
+		if !one && !x.B.Is(0) {
+			p.Batch = append(p.Batch, lower.BatchAxis{N: x.N, B: x.B})
 		}
 	}
-	return (&byteProduct{product: p, bSigned: g.bSigned}).words()
+	return (&byteProduct{Product: p, bSigned: g.bSigned}).words()
 }
 
 // pack sets the strides of the right operand to those of matrices packed for kernel k.
@@ -74,8 +74,8 @@ func (g *byteProduct) pack(b *binder, k bindings.Kernel) error {
 		return err
 	}
 	size := graph.Known(k.Packed(list, byteRight))
-	for i := range g.batch {
-		g.batch[i].b = g.batch[i].b.Div(g.bStep).Mul(size)
+	for i := range g.Batch {
+		g.Batch[i].B = g.Batch[i].B.Div(g.bStep).Mul(size)
 	}
 	g.bPacked, g.bStep = true, size
 	return nil
@@ -98,7 +98,7 @@ func (b *binder) packsBytes(g *byteProduct, i int) (bool, error) {
 // bytes adds products of bytes by a kernel of that op.
 func (b *binder) bytes(kernel string, g *byteProduct, in lower.ByteInputs, add, y device.Operand) error {
 	g.aSigned, g.bSigned = b.DType(in.A) == tensor.I8, b.DType(in.B) == tensor.I8
-	g.bStep = g.k.Mul(g.n)
+	g.bStep = g.K.Mul(g.N)
 	if kernel == "i8_gemv" {
 		if packs, err := b.packsBytes(g, in.B); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
@@ -126,7 +126,7 @@ func (b *binder) bytes(kernel string, g *byteProduct, in lower.ByteInputs, add, 
 
 // ByteProduct adds products by the kernel i8_gemv or i8_gemm.
 func (b *binder) ByteProduct(kernel string, p *lower.ByteProduct) (err error) {
-	g := &byteProduct{product: productFrom(p.Product), result: p.Result, alpha: p.Alpha, biasRow: p.BiasRow,
+	g := &byteProduct{Product: p.Product, result: p.Result, alpha: p.Alpha, biasRow: p.BiasRow,
 		biasCol: p.BiasCol}
 	if p.Floats {
 		g.quantize = b.kernel("f32_quantize")

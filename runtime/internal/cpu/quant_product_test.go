@@ -74,9 +74,9 @@ func (c *byteCase) fill(r *rand.Rand) {
 	}
 }
 
-func (c *byteCase) product() *product {
+func (c *byteCase) product() *lower.Product {
 	dims := [2]graph.Dims{known(c.left...), known(c.right...)}
-	return productFrom(lower.ProductOf([2]arith.AxisOrder{}, dims, dims))
+	return lower.ProductOf([2]arith.AxisOrder{}, dims, dims)
 }
 
 // sums computes the formula. For element i of the result, rows has its row among all matrices of a,
@@ -84,9 +84,9 @@ func (c *byteCase) product() *product {
 func (c *byteCase) sums() (sums []int32, rows, cols []int) {
 	p := c.product()
 	value := func(d graph.Dim) int { n, _ := d.Value(); return n }
-	m, n, k := value(p.m), value(p.n), value(p.k)
+	m, n, k := value(p.M), value(p.N), value(p.K)
 	var list []int64
-	for _, d := range (&byteProduct{product: p}).words()[len((&byteProduct{product: &product{}}).words()):] {
+	for _, d := range (&byteProduct{Product: p}).words()[len((&byteProduct{Product: &lower.Product{}}).words()):] {
 		list = append(list, int64(value(d)))
 	}
 	rank, count := len(list)/3, 1
@@ -124,11 +124,11 @@ func (c *byteCase) sums() (sums []int32, rows, cols []int) {
 
 func (c *byteCase) job(result tensor.DType) *byteProduct {
 	g := &byteProduct{
-		product: c.product(), aSigned: c.aType == tensor.I8, bSigned: c.bType == tensor.I8, result: result, alpha: 0.5,
+		Product: c.product(), aSigned: c.aType == tensor.I8, bSigned: c.bType == tensor.I8, result: result, alpha: 0.5,
 		aScale: quantNumbers{tensor.F32, graph.Known(len(c.aScale))}, bScale: quantNumbers{tensor.F32, graph.Known(len(c.bScale))},
 		aZero: quantNumbers{c.aType, graph.Known(len(c.aZero))}, bZero: quantNumbers{c.bType, graph.Known(len(c.bZero))},
 	}
-	g.bStep = g.k.Mul(g.n)
+	g.bStep = g.K.Mul(g.N)
 	if c.bias {
 		g.biasCol = graph.Known(1)
 	}

@@ -1,5 +1,6 @@
 // Package lower describes the work of nodes without a device: copies of elements, functions of
-// elements, reductions, sums of products. A device binds each kind of work once, as a method of its binder.
+// elements, reductions, sums of products, normalisations, attention. A device binds each kind of work
+// once, as a method of its binder.
 package lower
 
 import (
