@@ -110,11 +110,17 @@ func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
 	return best, parts
 }
 
-// deviceUnits estimates the workgroups that a device computes beside each other, by its type.
+// deviceUnits estimates the multiprocessors of devices with drivers that do not tell them, by type.
 var deviceUnits = map[string]int{"cpu": 1, "integrated": 16, "discrete": 64, "virtual": 64}
 
-// units returns the workgroups that the device computes beside each other, an estimate.
-func (d *Device) units() int { return max(deviceUnits[d.info.Type], 1) }
+// units returns the number of workgroups that the device computes beside each other: of its
+// multiprocessors.
+func (d *Device) units() int {
+	if n := d.info.Caps.Units; n > 0 {
+		return n
+	}
+	return max(deviceUnits[d.info.Type], 1)
+}
 
 // tileVariant returns the variant of a shader with tiles that applies a function to results.
 func tileVariant(variant string, function uint32) string {
