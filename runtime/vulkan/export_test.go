@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -161,4 +162,21 @@ func NormedProducts() (restore func()) {
 	old := normsAlone
 	normsAlone = nil
 	return func() { normsAlone = old }
+}
+
+// AlwaysTransformed makes convolutions by 3x3 filters use transforms if they can. It returns a function
+// that ends this.
+func AlwaysTransformed() (restore func()) {
+	old := transformTime
+	transformTime = math.Inf(-1)
+	return func() { transformTime = old }
+}
+
+// WinogradTime returns the microseconds that convolutions by m constant 3x3 filters of c channels take
+// on a device with caps c by transforms, and those of direct products. Images are squares of float32.
+func WinogradTime(caps vk.Caps, deviceType string, m, c, images, side int) (transformed, direct float64) {
+	d := &Device{info: vk.Info{Caps: caps, Type: deviceType}}
+	tiles := (side + winogradTile - 1) / winogradTile
+	_, _, direct = d.fastest(convTiles, tiled{m, images * side * side, 9 * c, 1, 4})
+	return d.winogradTime(m, c, images*tiles*tiles, 4, true), direct
 }

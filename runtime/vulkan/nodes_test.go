@@ -305,6 +305,7 @@ func recurrentNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 // TestNodes compares nodes on the device with the CPU, with all of the device's features and limits
 // and with low limits.
 func TestNodes(t *testing.T) {
+	defer vulkan.AlwaysTransformed()()
 	t.Run("all", func(t *testing.T) {
 		s := compareNodes(t, vulkan.Options{})
 		for name, n := range s.ran {

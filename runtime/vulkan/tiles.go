@@ -81,8 +81,15 @@ type tiled struct{ m, n, k, z, bytes int }
 // choose returns the tile of the list that computes products in the least time, and the number of
 // workgroups that share the terms of one. It returns nil if none fits the device.
 func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
+	best, parts, _ = d.fastest(list, p)
+	return best, parts
+}
+
+// fastest is choose with the microseconds that the products take, infinity if no tile fits.
+func (d *Device) fastest(list []tile, p tiled) (best *tile, parts int, least float64) {
 	const launch, join, joined = 5, 3, 60e3 // microseconds, and bytes per microsecond that one workgroup joins
-	c, units, least := &d.info.Caps, d.units(), math.Inf(1)
+	c, units := &d.info.Caps, d.units()
+	least = math.Inf(1)
 	for i := range list {
 		t := &list[i]
 		across, down := t.grid(p.m, p.n)
@@ -107,7 +114,7 @@ func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
 			}
 		}
 	}
-	return best, parts
+	return best, parts, least
 }
 
 // deviceUnits estimates the multiprocessors of devices with drivers that do not tell them, by type.
