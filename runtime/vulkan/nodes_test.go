@@ -308,11 +308,7 @@ func TestNodes(t *testing.T) {
 	defer vulkan.AlwaysTransformed()()
 	t.Run("all", func(t *testing.T) {
 		s := compareNodes(t, vulkan.Options{})
-		for name, n := range s.ran {
-			if s.offload[name] < n {
-				t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
-			}
-		}
+		s.checkRan(t)
 		for _, name := range []string{"attention/join", "conv/points", "matmul/gemm"} {
 			if !strings.Contains(s.how, name) {
 				t.Errorf("no node ran by %s", name)
@@ -368,8 +364,8 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 
 func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 	o.Everything = true
-	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}},
-		map[string]int{}, ""}
+	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}, test: t,
+		lacking: map[string]int{}}, map[string]int{}, ""}
 	for _, c := range list {
 		// The CPU rounds rows of MatMulNBits only if codes and scales are constants.
 		s.constant = func(i int, x *tensor.Tensor) bool {
