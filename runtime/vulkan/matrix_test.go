@@ -164,6 +164,8 @@ func TestMatrixTiles(t *testing.T) {
 	}{{16, 8, 8, "f16", "f32"}, {16, 16, 32, "f16", "f16"}, {16, 16, 16, "f16", "f32"}, {16, 8, 16, "f16", "f32"}, {16, 16, 32, "i8", "i32"}} {
 		nvidia.Matrices = append(nvidia.Matrices, vk.Matrix{M: x.m, N: x.n, K: x.k, Operands: x.operands, Sums: x.sums})
 	}
+	amd, scalar := nvidia, nvidia
+	amd.SubgroupSize, scalar.SubgroupSize = 64, 1
 	small := nvidia
 	small.MaxShared, small.MaxInvocations = 16<<10, 128
 	for _, tt := range []struct {
@@ -182,6 +184,8 @@ func TestMatrixTiles(t *testing.T) {
 		{"codes", nvidia, "i8", 4096, 4096, 1, 128, 256},
 		{"no such elements", nvidia, "bf16", 4096, 4096, 1, 0, 0},
 		{"little memory", small, "f16", 4096, 4096, 1, 64, 64},
+		{"subgroups of 64", amd, "f16", 4096, 4096, 1, 128, 256},
+		{"subgroups of 1", scalar, "f16", 4096, 4096, 1, 128, 256},
 	} {
 		rows, cols := vulkan.MatrixTile(tt.caps, tt.elements, tt.m, tt.n, tt.z)
 		if rows != tt.rows || cols != tt.cols {
