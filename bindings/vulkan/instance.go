@@ -213,7 +213,7 @@ func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 		IntDot:  c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, CoopBF16: c.CoopBF16, Matrices: matrices,
 		Statistics: c.Statistics, Clock: c.Clock, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
 		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, Subgroups: c.Subgroups,
-		SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic,
+		SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic, Units: c.Units,
 		MaxRange: int(l.MaxStorageBufferRange), MaxShared: int(l.MaxComputeSharedMemorySize),
 		MaxInvocations: int(l.MaxComputeWorkGroupInvocations),
 		MaxPush:        int(l.MaxPushConstantsSize),

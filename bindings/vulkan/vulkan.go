@@ -38,12 +38,14 @@ type Info struct {
 // Caps holds the capabilities of a device: features that shaders may need, and limits in bytes,
 // counts and nanoseconds. Subgroups is the most subgroups of a workgroup if their size is required.
 // Unified means that the host can address the device's own memory, Statistics that the driver
-// tells numbers about compiled shaders, and Clock that shaders read the clock of their subgroup.
+// tells numbers about compiled shaders, and Clock that shaders read the clock of their subgroup. Units
+// is the number of multiprocessors, compute units or shader cores, 0 if the driver does not tell it.
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64                       bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl, Unified bool
 	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                            int
 	Statistics, Clock, SubgroupBasic, SubgroupArithmetic                            bool
+	Units                                                                           int
 	Matrices                                                                        []Matrix
 	MaxRange, MaxShared, MaxInvocations, MaxPush, MaxBuffers                        int
 	MaxAllocation, HeapBytes, OffsetAlign, ImportAlign                              int

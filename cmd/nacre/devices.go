@@ -94,6 +94,10 @@ type vulkanReport struct {
 	Memory   int    `json:"memory_bytes"`
 	Level    string `json:"level"`
 	Features string `json:"features"`
+	// Subgroup is the number of invocations of a subgroup.
+	Subgroup int `json:"subgroup"`
+	// Units is the number of multiprocessors, compute units or shader cores, if the driver tells it.
+	Units int `json:"units,omitempty"`
 	// Matrices lists the products of cooperative matrices that shaders use, such as f16 16x16x16.
 	Matrices []string `json:"matrices,omitempty"`
 	// Defects lists the known faults of the driver.
@@ -151,7 +155,7 @@ func (c *cpuReport) describeVulkan() {
 			defects = append(defects, x.What)
 		}
 		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes,
-			vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), defects, nil})
+			vulkan.LevelOf(f).String(), f.String(), d.Caps.SubgroupSize, d.Caps.Units, vulkan.Matrices(d), defects, nil})
 	}
 }
 
@@ -242,6 +246,11 @@ func (c *cpuReport) text(w io.Writer, kernels bool) error {
 	for _, d := range c.Vulkan {
 		s.row(fmt.Sprintf("vulkan:%d", d.Index), "%s", d.Name)
 		s.row("", "level %s, %s, %s, Vulkan %s, %s", d.Level, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)))
+		units := ""
+		if d.Units > 0 {
+			units = fmt.Sprintf(", %d units", d.Units)
+		}
+		s.row("", "subgroups of %d%s", d.Subgroup, units)
 		s.row("  features", "%s", d.Features)
 		if len(d.Matrices) > 0 {
 			s.row("  matrices", "%s", strings.Join(d.Matrices, ", "))

@@ -48,6 +48,10 @@ enum {
     COOP_MATRIX = 1000506000,
     COOP_MATRIX_ENTRY = 1000506001,
     COOP_MATRIX_PROPERTIES = 1000506002,
+    UNITS_NV = 1000154001,
+    UNITS_AMD = 1000185000,
+    ACTIVE_UNITS_AMD = 1000227000,
+    UNITS_ARM = 1000497001,
 
     API_1_1 = 1 << 22 | 1 << 12,
     STORAGE_BUFFER = 7,
@@ -212,7 +216,10 @@ static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_
                   BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties",
                       IMPORT_NAME[] = "VK_EXT_external_memory_host",
                   EXECUTABLE_NAME[] = "VK_KHR_pipeline_executable_properties",
-                      CLOCK_NAME[] = "VK_KHR_shader_clock";
+                      CLOCK_NAME[] = "VK_KHR_shader_clock", UNITS_NV_NAME[] = "VK_NV_shader_sm_builtins",
+                  UNITS_AMD_NAME[] = "VK_AMD_shader_core_properties",
+                      ACTIVE_UNITS_AMD_NAME[] = "VK_AMD_shader_core_properties2",
+                  UNITS_ARM_NAME[] = "VK_ARM_shader_core_builtins";
 
 // chain adds struct s to a chain if the device has its extension.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
@@ -240,6 +247,16 @@ static void list_matrices(vk_load load, void *instance, void *physical, nacre_vk
         caps->matrices[caps->matrix_count++] = (nacre_vk_matrix){x->m, x->n, x->k, x->a, x->c};
     }
     free(all);
+}
+
+// units returns the number of multiprocessors by the properties of extensions, which are 0 if the
+// device lacks them. Units that a product turns off count only if nothing else is told.
+static uint32_t units(const uint32_t *nv, const uint32_t *amd, const uint32_t *active, const uint32_t *arm) {
+    const uint32_t told[] = {nv[0], active[1], amd[0] * amd[1] * amd[2], arm[2]};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (told[i] != 0) return told[i];
+    }
+    return 0;
 }
 
 int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre_vk_caps *caps) {
@@ -283,7 +300,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     caps->int16 = all.flags[INT16_FLAG];
 
     vk_properties2 whole = {.head.type = PROPERTIES2};
-    vk_properties q[7] = {0};
+    vk_properties q[11] = {0};
     chain(&whole.head, &q[0].head, SUBGROUP, 1);
     chain(&whole.head, &q[1].head, SUBGROUP_CONTROL_PROPERTIES, has(&x, CONTROL_NAME));
     chain(&whole.head, &q[2].head, INT_DOT_PROPERTIES, has(&x, INT_DOT_NAME));
@@ -291,6 +308,10 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     chain(&whole.head, &q[4].head, IMPORT_HOST, has(&x, IMPORT_NAME));
     chain(&whole.head, &q[5].head, MAINTENANCE3, 1);
     chain(&whole.head, &q[6].head, COOP_MATRIX_PROPERTIES, has(&x, COOP_NAME));
+    chain(&whole.head, &q[7].head, UNITS_NV, has(&x, UNITS_NV_NAME));
+    chain(&whole.head, &q[8].head, UNITS_AMD, has(&x, UNITS_AMD_NAME));
+    chain(&whole.head, &q[9].head, ACTIVE_UNITS_AMD, has(&x, ACTIVE_UNITS_AMD_NAME));
+    chain(&whole.head, &q[10].head, UNITS_ARM, has(&x, UNITS_ARM_NAME));
     properties2(p, &whole);
     caps->subgroup_size = caps->subgroup_least = caps->subgroup_most = q[0].words[0];
     caps->subgroup_basic = (q[0].words[1] & COMPUTE) != 0 && (q[0].words[2] & BASIC) != 0;
@@ -307,6 +328,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     if (caps->coop_matrix) list_matrices(load, i, p, caps);
     caps->coop_bf16 &= caps->coop_matrix;
     memcpy(&caps->import_align, &q[4].words, sizeof caps->import_align);
+    caps->units = units(q[7].words, q[8].words, q[9].words, q[10].words);
     caps->max_set = q[5].words[0];
     memcpy(&caps->max_allocation, &q[5].words[2], sizeof caps->max_allocation);
     free(x.list);

@@ -91,6 +91,7 @@ type Caps struct {
 	Statistics, Clock                                                      bool
 	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                   int
 	SubgroupBasic, SubgroupArithmetic                                      bool
+	Units                                                                  int
 	Matrices                                                               []Matrix
 	ImportAlign, MaxAllocation, MaxSet                                     int
 	Driver                                                                 string
@@ -133,7 +134,7 @@ func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 		*f.to = f.from != 0
 	}
 	x.SubgroupSize, x.SubgroupLeast, x.SubgroupMost = int(c.subgroup_size), int(c.subgroup_least), int(c.subgroup_most)
-	x.Subgroups = int(c.subgroups)
+	x.Subgroups, x.Units = int(c.subgroups), int(c.units)
 	for _, m := range c.matrices[:c.matrix_count] {
 		x.Matrices = append(x.Matrices, Matrix{int(m.m), int(m.n), int(m.k), ElementType(m.operands), ElementType(m.sums)})
 	}

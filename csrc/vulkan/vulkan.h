@@ -28,6 +28,7 @@ typedef struct {
     uint32_t int_dot, int_dot_fast, coop_matrix, coop_bf16, memory_model, subgroup_control;
     uint32_t statistics, clock; // of compiled pipelines, of shaders
     uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic; // subgroups: most per workgroup
+    uint32_t units; // multiprocessors; 0 if the driver does not tell
     uint32_t matrix_count;
     nacre_vk_matrix matrices[NACRE_VK_MATRICES];
     uint64_t import_align; // 0 if host memory cannot be imported

@@ -211,10 +211,14 @@ func (b *binder) depthwise(s *convolution, w words, operands []device.Operand) e
 	return b.flat("conv/depth", s.variant, n, append(constants, s.function), w, operands...)
 }
 
+// tiled returns the convolution as products of filters, as rows, and pixels of all images.
+func (s *convolution) tiled() tiled {
+	return tiled{s.Filters, s.Images * product3(s.Out), s.Channels * product3(s.Kernel), s.Groups, tensor.F32.Bytes(1)}
+}
+
 // tiledConv adds the dispatch of a convolution by tiles in registers.
 func (b *binder) tiledConv(s *convolution, w words, operands []device.Operand) error {
-	pixels, depth := product3(s.Out), s.Channels*product3(s.Kernel)
-	p := tiled{s.Filters, s.Images * pixels, depth, s.Groups, 4}
+	p, pixels := s.tiled(), product3(s.Out)
 	t, parts := b.dev.choose(convTiles, p)
 	if t == nil {
 		return device.Refuse("no tile of %d filters and %d pixels fits the device", p.m, p.n)
@@ -231,7 +235,7 @@ func (b *binder) tiledConv(s *convolution, w words, operands []device.Operand) e
 	across, down := t.grid(p.m, p.n)
 	sums, counters := b.shares(parts, across*down*p.z, t.m*t.n*p.bytes)
 	constants := t.constants(parts, s.function)
-	constants.bool(plain, depth%tileWord == 0, pixels%tileWord == 0)
+	constants.bool(plain, p.k%tileWord == 0, pixels%tileWord == 0)
 	return b.dispatch("conv/gemm", tileVariant(s.variant, s.function), t.size(), [3]int{across, down, s.Groups * parts},
 		constants, w, append(operands, sums, counters, table)...)
 }

@@ -2,6 +2,7 @@ package vulkan_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,5 +35,19 @@ func TestDefect(t *testing.T) {
 	if !errors.Is(err, guard.ErrInternal) || !strings.Contains(err.Error(), "Erf") ||
 		!strings.Contains(err.Error(), "eltwise/unary") {
 		t.Errorf("a row with another number of words: %v", err)
+	}
+}
+
+// TestIterations checks that only devices with the defect end long loops early.
+func TestIterations(t *testing.T) {
+	const n = 100_000
+	d := open(t, vulkan.Options{})
+	got, err := d.Iterations(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := d.Info()
+	if has := slices.ContainsFunc(vulkan.Defects(&info), vulkan.Defect.EndsLoops); has != (got < n) {
+		t.Errorf("%d of %d iterations, and the driver %s is known to end loops: %v", got, n, info.Driver, has)
 	}
 }

@@ -19,7 +19,7 @@ type Defect struct {
 
 // defects lists the known defects.
 var defects = []Defect{
-	{Type: "cpu", What: "loops of an invocation end after 65535 iterations", mostLoop: 1 << 15},
+	{Type: "cpu", Driver: "llvmpipe", What: "loops of an invocation end after 65535 iterations", mostLoop: 1 << 15},
 }
 
 // has reports whether a device has the defect.

@@ -2,7 +2,9 @@ package vulkan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -228,4 +230,61 @@ func NormedProducts() (restore func()) {
 	old := normsAlone
 	normsAlone = nil
 	return func() { normsAlone = old }
+}
+
+// AlwaysTransformed makes convolutions by 3x3 filters use transforms if they can. It returns a function
+// that ends this.
+func AlwaysTransformed() (restore func()) {
+	old := transformTime
+	transformTime = math.Inf(-1)
+	return func() { transformTime = old }
+}
+
+// WinogradTime returns the microseconds that convolutions by m constant 3x3 filters of c channels take
+// on a device with caps c by transforms, and those of direct products. Images are squares of float32.
+func WinogradTime(caps vk.Caps, deviceType string, m, c, images, side int) (transformed, direct float64) {
+	d := &Device{info: vk.Info{Caps: caps, Type: deviceType}}
+	tiles := (side + winogradTile - 1) / winogradTile
+	_, _, direct = d.fastest(convTiles, tiled{m, images * side * side, 9 * c, 1, 4})
+	return d.winogradTime(m, c, images*tiles*tiles, 4, true), direct
+}
+
+// EndsLoops reports whether devices with the defect end loops early.
+func (x Defect) EndsLoops() bool { return x.mostLoop > 0 }
+
+// Iterations returns the iterations that a loop of n takes in one invocation, n below a million.
+func (d *Device) Iterations(n int) (int, error) {
+	m, err := shaders.Find("probe/fma", "f32")
+	if err != nil {
+		return 0, err
+	}
+	p, err := d.pipeline(&kernel{module: m, constants: []uint32{1, uint32(n)}})
+	if err != nil {
+		return 0, err
+	}
+	const bytes = 16
+	memory, err := d.pool.alloc(bytes)
+	if err != nil {
+		return 0, err
+	}
+	defer memory.Free()
+	r, err := d.dev.NewRecorder(1, 1, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Free()
+	one := math.Float32bits(1)
+	if err := r.Dispatch(p, []vk.Operand{memory.operand(0, bytes)}, words{1, one, one}, [3]int{1, 1, 1}); err != nil {
+		return 0, err
+	}
+	if err := r.End(); err != nil {
+		return 0, err
+	}
+	if err := r.Run(); err != nil {
+		return 0, err
+	}
+	y := make([]byte, bytes)
+	err = memory.Read(0, y)
+	const chains, first = 8, 0 + 1 + 2 + 3 + 4 + 5 + 6 + 7
+	return (int(math.Float32frombits(binary.LittleEndian.Uint32(y))) - first) / chains, err
 }

@@ -161,15 +161,14 @@ func placeNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 // them, and many indices of one place.
 func TestIndexSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 13))
-	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(),
-		offload: map[string]int{}}
+	s := &compared{&single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(),
+		offload: map[string]int{}, test: t, lacking: map[string]int{}}, map[string]int{}, ""}
 	known := map[string]bool{"TopK": true, "CumSum": true, "ReduceLogSumExp": true, "ReduceMean": true, "ReduceL2": true}
-	ran := map[string]int{}
 	for _, c := range slices.Concat(orderNodes(t, r), placeNodes(t, r)) {
 		n := &graph.Node{Name: c.op, Op: c.op, Version: 18, Attrs: c.attrs, Inputs: []string{"a", "b", "c"}[:len(c.in)],
 			Outputs: []string{"x", "y"}[:c.outs]}
 		s.constant = func(i int, _ *tensor.Tensor) bool { return i > 0 && known[c.op] }
-		want, err := onCPU(s, n, c.in)
+		want, err := onCPU(s.single, n, c.in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,18 +176,14 @@ func TestIndexSizes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s %v: %v", c.op, c.in, err)
 		}
-		ran[c.op]++
+		s.ran[c.op]++
 		for i := range want {
 			if at := differ(got[i], want[i], c.near); at >= 0 {
 				t.Errorf("output %d of %s %v %v differs at %d: %v", i, c.op, c.in, c.attrs, at, got[i])
 			}
 		}
 	}
-	for name, n := range ran {
-		if s.offload[name] != n {
-			t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
-		}
-	}
+	s.checkRan(t)
 }
 
 // differ returns the index of the first element of got that differs from want; -1 for none.

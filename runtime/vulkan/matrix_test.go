@@ -237,6 +237,8 @@ func TestMatrixTiles(t *testing.T) {
 		{16, 16, 32, "i8", "i32"}} {
 		nvidia.Matrices = append(nvidia.Matrices, vk.Matrix{M: x.m, N: x.n, K: x.k, Operands: x.operands, Sums: x.sums})
 	}
+	amd, scalar := nvidia, nvidia
+	amd.SubgroupSize, scalar.SubgroupSize = 64, 1
 	small := nvidia
 	small.MaxShared, small.MaxInvocations = 16<<10, 128
 	for _, tt := range []struct {
@@ -257,6 +259,8 @@ func TestMatrixTiles(t *testing.T) {
 		{"codes", nvidia, "i8", 4096, 4096, 4096, 1, 128, 128, 1},
 		{"no such elements", nvidia, "bf16", 4096, 4096, 4096, 1, 0, 0, 0},
 		{"little memory", small, "f16", 4096, 4096, 4096, 1, 64, 64, 1},
+		{"subgroups of 64", amd, "f16", 4096, 4096, 4096, 1, 128, 128, 1},
+		{"subgroups of 1", scalar, "f16", 4096, 4096, 4096, 1, 128, 128, 1},
 	} {
 		rows, cols, parts := vulkan.MatrixTile(tt.caps, tt.elements, tt.m, tt.n, tt.k, tt.z)
 		if rows != tt.rows || cols != tt.cols || parts != tt.parts {

@@ -124,9 +124,10 @@ func TestTurning(t *testing.T) {
 					t.Errorf("run %d differs at %d: %s, want %s", i, at, element(got[i], at), element(want[i], at))
 				}
 			}
+			without := lacks(t, d, "attention/turn", c.dtype.Short())
 			for name, runs := range map[string]bool{"attention/turn": true, "attention/rotary": false, "attention/append": false} {
-				if d.Compiled(name) != runs {
-					t.Errorf("%s runs: %v", name, !runs)
+				if d.Compiled(name) != (runs && !without) {
+					t.Errorf("%s runs: %v", name, d.Compiled(name))
 				}
 			}
 		})

@@ -54,6 +54,7 @@ func TestDefects(t *testing.T) {
 		n    int
 	}{
 		{vk.Info{Type: "cpu", Driver: "llvmpipe"}, 1},
+		{vk.Info{Type: "cpu", Driver: "SwiftShader driver"}, 0},
 		{vk.Info{Type: "discrete", Driver: "NVIDIA", VendorID: 0x10de}, 0},
 	} {
 		if list := vulkan.Defects(&tt.info); len(list) != tt.n {

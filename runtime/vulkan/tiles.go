@@ -82,7 +82,14 @@ type tiled struct{ m, n, k, z, bytes int }
 // choose returns the tile of the list that computes products in the least time, and the number of
 // workgroups that share the terms of one. It returns nil if none fits the device.
 func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
-	c, least := &d.info.Caps, math.Inf(1)
+	best, parts, _ = d.fastest(list, p)
+	return best, parts
+}
+
+// fastest is choose with the microseconds that the products take, infinity if no tile fits.
+func (d *Device) fastest(list []tile, p tiled) (best *tile, parts int, least float64) {
+	c := &d.info.Caps
+	least = math.Inf(1)
 	for i := range list {
 		t := &list[i]
 		if t.size() > min(c.MaxInvocations, c.MaxGroupSize[0]) || t.shared(p.bytes) > c.MaxShared {
@@ -92,7 +99,7 @@ func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
 			least, best, parts = cost, t, n
 		}
 	}
-	return best, parts
+	return best, parts, least
 }
 
 // mostShares is the most workgroups that share the terms of a tile.
@@ -131,11 +138,17 @@ func (d *Device) cost(p tiled, m, n, terms, most int, alone, each float64) (leas
 	return least, parts
 }
 
-// deviceUnits estimates the workgroups that a device computes beside each other, by its type.
+// deviceUnits estimates the multiprocessors of devices with drivers that do not tell them, by type.
 var deviceUnits = map[string]int{"cpu": 1, "integrated": 16, "discrete": 64, "virtual": 64}
 
-// units returns the workgroups that the device computes beside each other, an estimate.
-func (d *Device) units() int { return max(deviceUnits[d.info.Type], 1) }
+// units returns the number of workgroups that the device computes beside each other: of its
+// multiprocessors.
+func (d *Device) units() int {
+	if n := d.info.Caps.Units; n > 0 {
+		return n
+	}
+	return max(deviceUnits[d.info.Type], 1)
+}
 
 // tileVariant returns the variant of a shader with tiles that applies a function to results.
 func tileVariant(variant string, function uint32) string {

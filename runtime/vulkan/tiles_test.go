@@ -102,8 +102,8 @@ func TestChosenTiles(t *testing.T) {
 		MaxGroups: [3]int{65535, 65535, 65535}}
 	phone := large
 	phone.MaxInvocations, phone.MaxShared = 128, 16<<10
-	tiny := phone
-	tiny.MaxInvocations = 32
+	tiny, h200, core := phone, large, phone
+	tiny.MaxInvocations, h200.Units, core.Units = 32, 132, 1
 	for _, tt := range []struct {
 		name, device string
 		caps         vk.Caps
@@ -113,6 +113,8 @@ func TestChosenTiles(t *testing.T) {
 		{"square", "discrete", large, 4096, 4096, 4096, vulkan.Tile{M: 128, N: 128, Slices: 1, Parts: 1}},
 		{"few rows", "discrete", large, 128, 768, 768, vulkan.Tile{M: 64, N: 64, Slices: 2, Parts: 8}},
 		{"many terms", "discrete", large, 128, 768, 30720, vulkan.Tile{M: 64, N: 64, Slices: 2, Parts: 8}},
+		{"few rows and 132 units", "discrete", h200, 128, 768, 768, vulkan.Tile{M: 32, N: 32, Slices: 4, Parts: 1}},
+		{"many terms and a unit", "integrated", core, 128, 768, 30720, vulkan.Tile{M: 32, N: 32, Slices: 1, Parts: 1}},
 		{"phone", "integrated", phone, 1024, 1024, 1024, vulkan.Tile{M: 32, N: 32, Slices: 1, Parts: 1}},
 		{"software", "cpu", large, 64, 64, 65536, vulkan.Tile{M: 64, N: 64, Slices: 2, Parts: 1}},
 		{"few invocations", "integrated", tiny, 64, 64, 64, vulkan.Tile{}},

@@ -55,7 +55,9 @@ type single struct {
 	registry *op.Registry
 	constant func(i int, t *tensor.Tensor) bool // whether input i is one
 	offload  map[string]int                     // by operator: nodes that the device computed
-	how      string                             // the kernels of the last of them
+	test     testing.TB
+	lacking  map[string]int // by operator: nodes that need a feature that it lacks; nil to count none
+	how      string         // the kernels of the last of them
 }
 
 // isParameter reports whether an operator may need the elements of an input to be bound.
@@ -81,9 +83,13 @@ func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 		return nil, err
 	}
 	for _, step := range prof.Steps {
-		if step.Op == n.OpName() && step.How[:3] == "vul" {
+		switch {
+		case step.Op != n.OpName():
+		case step.Offloaded:
 			s.offload[n.Op]++
 			s.how = step.How
+		case s.lacking != nil && isLacking(s.test, s.device, &step):
+			s.lacking[n.Op]++
 		}
 	}
 	out := make([]*tensor.Tensor, len(n.Outputs))

@@ -10,14 +10,30 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Tiles of include/winograd.glsl: the side in pixels, and the points of a tile. Below leastTiles
-// tiles, or leastChannels channels or filters, transforms take longer than they save.
+// Tiles of include/winograd.glsl: the side in pixels, and the points of a tile.
 const (
 	winogradTile   = 4
 	winogradPoints = (winogradTile + 2) * (winogradTile + 2)
-	leastTiles     = 16
-	leastChannels  = 16
 )
+
+// transformTime is the microseconds of a transform without elements, and transformBytes the bytes that
+// one multiprocessor reads and writes per microsecond: estimates for an NVIDIA H200, as times of tiles.
+var (
+	transformTime  = 7.0
+	transformBytes = 32e3
+)
+
+// winogradTime returns the microseconds of a convolution of m filters over c channels as products of
+// points: of n tiles to and from pixels of some bytes, and of filters unless they are constant.
+func (d *Device) winogradTime(m, c, n, bytes int, constant bool) float64 {
+	_, _, time := d.fastest(productTiles, tiled{m, n, c, winogradPoints, tensor.F32.Bytes(1)})
+	moved := tensor.F32.Bytes(winogradPoints*(m+c)*n) + bytes*winogradTile*winogradTile*(m+c)*n
+	transforms := 2
+	if !constant {
+		moved, transforms = moved+tensor.F32.Bytes((winogradPoints+9)*m*c), 3
+	}
+	return time + float64(transforms)*transformTime + float64(moved)/(transformBytes*float64(d.units()))
+}
 
 // bindWinograd binds convolutions by 3x3 filters as products of points of tiles, one matrix per
 // point.
@@ -35,11 +51,15 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) ||
 		!slices.Equal(s.Dilation, one):
 		return device.Refuse("the filters are not 3x3 elements side by side of all channels")
+	case s.Filters < fewFilters:
+		return device.Refuse("%d filters are few", s.Filters)
 	}
 	down, across := (s.Out[0]+winogradTile-1)/winogradTile, (s.Out[1]+winogradTile-1)/winogradTile
 	tiles := s.Images * down * across
-	if tiles < leastTiles || min(s.Channels, s.Filters) < leastChannels {
-		return device.Refuse("there are %d tiles, %d channels and %d filters", tiles, s.Channels, s.Filters)
+	_, _, direct := b.dev.fastest(convTiles, s.tiled())
+	if time := b.dev.winogradTime(s.Filters, s.Channels, tiles, b.DType(0).Bytes(1), b.Const(1) != nil); !(time < direct) {
+		return device.Refuse("products without transforms take %.0f us, and transforms and their products %.0f, by estimate",
+			direct, time)
 	}
 	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
 	pixels, results := points(s.Channels*tiles), points(s.Filters*tiles)

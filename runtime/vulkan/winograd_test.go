@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	engine "github.com/nacre-ml/nacre/runtime"
@@ -48,6 +49,7 @@ func convolved(
 // TestWinograd compares convolutions with float64. Their errors may be three times the errors of
 // sums of products.
 func TestWinograd(t *testing.T) {
+	defer vulkan.AlwaysTransformed()()
 	r := rand.New(rand.NewPCG(27, 28))
 	a := accelerator(t, open(t, vulkan.Options{Everything: true}))
 	for _, c := range []struct {
@@ -94,6 +96,7 @@ func TestWinograd(t *testing.T) {
 // TestWinogradOdd checks that a NaN or an infinity reaches every pixel with a filter that covers
 // it, and no pixel of other tiles.
 func TestWinogradOdd(t *testing.T) {
+	defer vulkan.AlwaysTransformed()()
 	const channels, side, row, col = 16, 20, 9, 6
 	r := rand.New(rand.NewPCG(29, 30))
 	a := accelerator(t, open(t, vulkan.Options{Everything: true}))
@@ -113,6 +116,39 @@ func TestWinogradOdd(t *testing.T) {
 			if met && !odd && v != 0 || odd && !near {
 				t.Fatalf("with an element %v at %d,%d, pixel %d,%d is %v", tensor.View[float32](x)[row*side+col], row, col, i, j, v)
 			}
+		}
+	}
+}
+
+// TestWinogradChosen checks which devices compute layers of networks by transforms.
+func TestWinogradChosen(t *testing.T) {
+	large := vk.Caps{MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64}, MaxShared: 48 << 10, MaxRange: 1 << 30,
+		MaxGroups: [3]int{65535, 65535, 65535}}
+	h200, phone := large, large
+	h200.Units, phone.MaxInvocations, phone.MaxShared = 132, 128, 16<<10
+	for _, tt := range []struct {
+		name, device           string
+		caps                   vk.Caps
+		channels, images, side int
+		want                   bool
+	}{
+		{"132 units", "discrete", h200, 64, 1, 56, false},
+		{"132 units", "discrete", h200, 128, 1, 28, false},
+		{"132 units", "discrete", h200, 256, 1, 14, false},
+		{"132 units", "discrete", h200, 512, 1, 7, false},
+		{"132 units", "discrete", h200, 64, 16, 56, true},
+		{"132 units", "discrete", h200, 128, 16, 28, true},
+		{"a phone", "integrated", phone, 64, 1, 56, true},
+		{"a phone", "integrated", phone, 128, 1, 28, true},
+		{"software", "cpu", large, 64, 1, 56, true},
+		{"software", "cpu", large, 256, 1, 14, true},
+		{"software", "cpu", large, 512, 1, 7, false},
+		{"software", "cpu", large, 16, 1, 8, false},
+	} {
+		transformed, direct := vulkan.WinogradTime(tt.caps, tt.device, tt.channels, tt.channels, tt.images, tt.side)
+		if got := transformed < direct; got != tt.want {
+			t.Errorf("%s, %d channels, %d images of %d pixels: %.1f us by transforms, %.1f without", tt.name, tt.channels,
+				tt.images, tt.side, transformed, direct)
 		}
 	}
 }

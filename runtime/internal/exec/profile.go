@@ -40,8 +40,9 @@ type StepTime struct {
 	Start  time.Duration // since Begin
 	Time   time.Duration
 	Own    time.Duration // Time without the steps in bodies of the node
-	// Offloaded says that an accelerator computed the step, beside the host.
+	// Offloaded says that an accelerator computed the step, beside the host, and Stays why none did.
 	Offloaded bool
+	Stays     string
 }
 
 // Wait is a call of an accelerator for some steps.
@@ -118,7 +119,7 @@ func (p *Profile) step(f *frame, at int, how string, start, d time.Duration) {
 	s := &f.plan.Steps[at]
 	p.Steps = append(p.Steps, StepTime{
 		Node: s.Label(), Op: s.OpName(), How: how, Inputs: f.describe(s), Within: f.run.within, Start: start,
-		Time: d, Own: d, Offloaded: s.Offloaded(),
+		Time: d, Own: d, Offloaded: s.Offloaded(), Stays: f.plan.Stays(at),
 	})
 }
 

@@ -124,10 +124,7 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 	s := &pl.Steps[i]
 	l := ListedStep{
 		Node: s.Label(), Op: s.OpName(), Device: pl.deviceOf(s), Binder: s.Binder, How: pl.How(i), Scratch: s.Scratch(),
-		Inputs: []ListedOperand{}, Outputs: []ListedOperand{},
-	}
-	if i < len(pl.stayed) {
-		l.Stays = pl.stayed[i]
+		Inputs: []ListedOperand{}, Outputs: []ListedOperand{}, Stays: pl.Stays(i),
 	}
 	sizes := map[int]int{}
 	listed := s.Listed()
@@ -284,6 +281,14 @@ func (pl *Plan) HowRan(seg *Segment, i int, ran []device.Ran) string {
 		how += " with " + strings.Join(others, ", ")
 	}
 	return how
+}
+
+// Stays returns the reason why the accelerator does not compute step i; empty without an accelerator.
+func (pl *Plan) Stays(i int) string {
+	if i >= len(pl.stayed) {
+		return ""
+	}
+	return pl.stayed[i]
 }
 
 // Work returns the multiplications and additions of step i; 0 if its row does not count them or an

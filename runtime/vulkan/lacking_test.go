@@ -1,0 +1,48 @@
+package vulkan_test
+
+import (
+	"regexp"
+	"testing"
+
+	engine "github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// needs matches the names of a shader and its variant in a reason why a node stays with the host.
+var needs = regexp.MustCompile(`shader (\S+)/(\S+) needs `)
+
+// lacks reports whether a device lacks features of a variant of a shader, at any level.
+func lacks(t testing.TB, d *vulkan.Device, name, variant string) bool {
+	t.Helper()
+	m, err := shaders.Find(name, variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := d.Info()
+	return m.Variant.Needs&^vulkan.Features(&info) != 0
+}
+
+// isLacking reports whether a step stays with the host because a shader needs features that the device
+// lacks at any level.
+func isLacking(t testing.TB, d *vulkan.Device, step *engine.StepTime) bool {
+	t.Helper()
+	for _, m := range needs.FindAllStringSubmatch(step.Stays, -1) {
+		if lacks(t, d, m[1], m[2]) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRan fails the test if an operator had fewer nodes on the device than ran. Nodes that need
+// features that the device lacks may run elsewhere.
+func (s *compared) checkRan(t testing.TB) {
+	t.Helper()
+	for name, n := range s.ran {
+		if s.offload[name]+s.lacking[name] < n {
+			t.Errorf("%d of %d nodes %s ran on the device, and it lacks features for %d", s.offload[name], n, name,
+				s.lacking[name])
+		}
+	}
+}
