@@ -162,3 +162,10 @@ func NormedProducts() (restore func()) {
 	normsAlone = nil
 	return func() { normsAlone = old }
 }
+
+// Apart leaves all commands as they are bound. It returns a function that ends this.
+func Apart() (restore func()) {
+	old := merges
+	merges = nil
+	return func() { merges = old }
+}
