@@ -20,6 +20,8 @@ var attentionKernels = []Kernel{
 	},
 	{"attention/turn", 11, 28, 1<<7 | 1<<8 | 1<<9 | 1<<10, []string{"index words", "interleaved", "positions", "lengths"},
 		elements("f32 f16 bf16")},
+	{"attention/turn_codes", 11, 28, 1<<7 | 1<<8 | 1<<9 | 1<<10, []string{"index words", "interleaved", "positions", "lengths"},
+		elements("f32 f16 bf16")},
 	{"attention/widen_codes", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 }
 

@@ -3,8 +3,9 @@ package shaders
 import "slices"
 
 var quantKernels = []Kernel{
-	{"quant/blocks", 7, 8, 1<<3 | 1<<6, unitConstants("type", "bytes", "units"), []Variant{{Name: "f32"},
-		{Name: "f32_normed", Defines: []string{"NORMED=4"}}}},
+	{"quant/blocks", 4, 8, 1 << 3, unitConstants("type", "bytes", "units"), []Variant{{Name: "f32"}}},
+	{"quant/blocks_joined", 8, 22, joinedWrites, append(unitConstants("type", "bytes", "units"), "FUNCTION"), []Variant{{Name: "f32"},
+		{Name: "f32_normed", Defines: []string{"NORMED=5"}}}},
 	{"quant/bnb4", 5, 6, 1 << 4, []string{"rows", "columns"}, elements("f32 f16 bf16")},
 	{
 		"quant/conv", 15, 26, 1 << 14,
@@ -22,8 +23,9 @@ var quantKernels = []Kernel{
 	},
 	{"quant/narrow", 5, 8, 1 << 4, []string{"bits", "digits", "bias", "most", "over", "none", "one zero", "scaled", "precision"}, scales},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
-	{"quant/nbits4", 9, 8, 1<<5 | 1<<8, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows,
-		[]Variant{{Name: "f32_normed", Defines: []string{"TYPE_F32", "NORMED=6"}}})},
+	{"quant/nbits4", 6, 8, 1 << 5, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows)},
+	{"quant/nbits4_joined", 8, 21, joinedWrites, append(unitConstants("bits", "units", "zeros"), "FUNCTION"),
+		slices.Concat(elements("f32 f16 bf16"), floatRows, []Variant{{Name: "f32_normed", Defines: []string{"TYPE_F32", "NORMED=5"}}})},
 	{"quant/nbits_matrix", 8, 8, 1<<5 | 1<<6 | 1<<7, matrixConstants("left words", "bits", "parts", "whole"), matrices("f16 bf16")},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits", "precision"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},

@@ -60,6 +60,10 @@ func unitConstants(first ...string) []string {
 	return append(first, "rows", "lanes", "chunk", "row words", "norm has", "epsilon")
 }
 
+// joinedWrites has the operands that joined products of rows in units write: their results, and the sum
+// of include/units.glsl.
+const joinedWrites = 1<<2 | 1<<3 | 1<<4 | 1<<7
+
 // matrixConstants returns the names of the constants of include/matrix.glsl, and then more.
 func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)

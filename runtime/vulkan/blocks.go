@@ -35,7 +35,7 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	defer b.works(m * n * k)
 	flat := b.flatGroups((n + g.columns() - 1) / g.columns())
 	groups := [3]int{flat[0], (m + g.rows - 1) / g.rows, flat[1]}
-	defer b.does(&unitProduct{m}, "quant/blocks")
+	defer b.does(&rowProduct{m, g.columns(), "f32"}, "quant/blocks")
 	return b.dispatch("quant/blocks", "f32", g.size, groups, append(constants, g.constants(k)...), w, b.in(0),
-		b.in(1), c.operand, b.out(0), device.Operand{}, device.Operand{}, device.Operand{})
+		b.in(1), c.operand, b.out(0))
 }

@@ -13,11 +13,14 @@ func cacheWidth(d tensor.DType, size int) int {
 	return n
 }
 
+// wordsOfRows returns the most words of 32 bits that rows of a head have bytes of.
+func wordsOfRows(rows, width int) int { return rows*width/4 + 2 }
+
 // appendCodes adds the dispatch of attention/append_codes, and returns the cache. The variant is of
 // the new rows. Each invocation writes a word of 32 bits.
 func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (headRows, error) {
 	width := cacheWidth(tensor.I8, x.size)
-	most := c.written(x)*width/4 + 2 // words of a head: whole ones, and parts of words at both ends
+	most := wordsOfRows(c.written(x), width)
 	total := x.batch * x.heads * most
 	var w words
 	w.int(total, most, x.heads, x.rows, x.size, a.kept)
@@ -25,6 +28,7 @@ func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (
 	w.int(a.biasAt, c.pastRoom*width, c.written(x), c.room*width)
 	y := whole(c.at, x.batch, x.heads, a.seen(c), width, c.room)
 	y.size, y.coded = x.size, true
+	defer b.does(&appended{x, a, c}, "attention/append_codes")
 	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
 }
 

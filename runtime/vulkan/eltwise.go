@@ -104,6 +104,7 @@ func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64,
 	if shader == "eltwise/unary" {
 		w.int(0, 0)
 	}
+	defer b.does(&applying{name, w[3], n}, "eltwise/unary")
 	return b.flat(shader, variant, n, []uint32{f}, w, x, y)
 }
 
@@ -207,6 +208,9 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 	var w words
 	w.int(out.Len(), 0, 0, 0)
 	b.under(&w, out, xs, ys)
+	if n := out.Len(); name == "mul" && xs.Len() == n && ys.Len() == n {
+		defer b.does(&gating{n: n}, "eltwise/binary")
+	}
 	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
 }
 
@@ -270,6 +274,9 @@ func bindFused(o *arith.Fused, b *binder) error {
 	var w words
 	w.int(n, b.Shape(1).Len())
 	w.float(o.P)
+	if o.First && o.Binary == "mul" && b.Shape(1).Len() == n {
+		defer b.does(&gating{applying{o.Unary, w[2], n}, n}, "eltwise/fused")
+	}
 	constants := []uint32{f, uint32(kit.Btoi(o.Binary == "mul")), uint32(kit.Btoi(o.First))}
 	return b.flat("eltwise/fused", variant, n, constants, w, b.in(0), b.in(1), b.out(0))
 }

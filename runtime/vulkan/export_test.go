@@ -288,3 +288,10 @@ func (d *Device) Iterations(n int) (int, error) {
 	const chains, first = 8, 0 + 1 + 2 + 3 + 4 + 5 + 6 + 7
 	return (int(math.Float32frombits(binary.LittleEndian.Uint32(y))) - first) / chains, err
 }
+
+// Apart leaves all commands as they are bound. It returns a function that ends this.
+func Apart() (restore func()) {
+	old := merges
+	merges = nil
+	return func() { merges = old }
+}

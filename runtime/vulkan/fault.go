@@ -40,6 +40,14 @@ type fault struct {
 // operand returns the word of fault i.
 func (f *faults) operand(i int) vk.Operand { return f.memory.operand(f.stride*i, faultBytes) }
 
+// index returns the fault whose word an operand is. It reports false if it is none.
+func (f *faults) index(o vk.Operand) (i int, ok bool) {
+	if len(f.list) == 0 || !contains(f.memory.operand(0, f.bytes()), o) {
+		return 0, false
+	}
+	return (o.Offset - f.memory.at) / f.stride, true
+}
+
 // bytes is the size of all words.
 func (f *faults) bytes() int { return f.stride * len(f.list) }
 

@@ -12,7 +12,7 @@ type kernel struct {
 	constants []uint32
 	groups    [3]int
 	work      int     // multiply-adds
-	does      any     // a *rotation or an *appended, for merge; nil for others
+	does      any     // the work of the dispatch, for merge; nil if that does not know it
 	limits    *limits // nil for none
 	same      bool    // copies to the same places of operand 1: nothing to do if they share memory
 }

@@ -86,6 +86,25 @@ func (p *pool) alloc(n int) (*Memory, error) {
 	return &Memory{p, b, b.take(n), n}, nil
 }
 
+// allocParts returns pieces that lie behind each other.
+func (p *pool) allocParts(sizes []int) (list []*Memory, err error) {
+	total := 0
+	for _, n := range sizes {
+		total += alignUp(max(n, 1))
+	}
+	m, err := p.alloc(total)
+	if err != nil {
+		return nil, err
+	}
+	at := m.at
+	for _, n := range sizes {
+		n = alignUp(max(n, 1))
+		list = append(list, &Memory{p, m.block, at, n})
+		at += n
+	}
+	return list, nil
+}
+
 // take returns the offset of n bytes in the smallest gap that holds them; -1 for none.
 func (b *block) take(n int) int {
 	best := -1

@@ -71,16 +71,35 @@ func pushOf(r *device.Recorded) []uint32 {
 	return list
 }
 
-// weights lists the constants of the model that the commands read.
-func (s *segment) weights() (list [][]byte) {
+// weights lists the constants of the model that the commands read, in groups for merge: those of a
+// command, and of commands behind each other with the same first operand.
+func (s *segment) weights() (groups [][][]byte) {
+	type place struct{ base, at int }
+	var last place
 	for i := range s.commands {
-		for _, o := range s.commands[i].recorded.Operands {
+		r := s.commands[i].recorded
+		var list [][]byte
+		for _, o := range r.Operands {
 			if o.Place != device.Const && len(o.Data) > 0 {
 				list = append(list, o.Data)
 			}
 		}
+		if len(list) == 0 {
+			continue
+		}
+		var first place
+		if at, ok := r.Offsets[0].Value(); ok && len(r.Operands[0].Data) == 0 {
+			first = place{r.Bases[0], at}
+		}
+		if first != (place{}) && first == last {
+			n := len(groups) - 1
+			groups[n] = append(groups[n], list...)
+		} else {
+			groups = append(groups, list)
+		}
+		last = first
 	}
-	return list
+	return groups
 }
 
 // transfer returns the copy of an upload or a download. The command's operands are the value and

@@ -73,8 +73,8 @@ func TestStepOfDecoder(t *testing.T) {
 		fourBits           bool
 		commands, barriers int
 	}{
-		"floats": {false, 12, 9},
-		"codes":  {true, 10, 7},
+		"floats": {false, 8, 8},
+		"codes":  {true, 6, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var commands, barriers [2]int

@@ -66,6 +66,7 @@ func TestOneClock(t *testing.T) {
 
 // TestCompare times the ways to compute steps on a device. A convolution has several.
 func TestCompare(t *testing.T) {
+	defer vulkan.AlwaysTransformed()()
 	r := rand.New(rand.NewPCG(5, 6))
 	n := node("Conv", "xw", "y", extents("pads", 1, 1, 1, 1))
 	m := &graph.Model{Graph: &graph.Graph{Name: "conv", Nodes: []*graph.Node{n},

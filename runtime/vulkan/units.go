@@ -81,9 +81,6 @@ func (d *Device) unitGroup(m, k int) *unitGroup {
 	return g
 }
 
-// unitProduct is the work of a dispatch that multiplies rows by weights in units.
-type unitProduct struct{ rows int }
-
 // nbits4 adds the dispatch of a product of m rows and weights of 4 bits, in blocks of whole units.
 func (b *binder) nbits4(o *quant.MatMulNBits, variant string, m int, w words, operands ...device.Operand) error {
 	g, err := b.unitGroup(m, o.K)
@@ -92,7 +89,7 @@ func (b *binder) nbits4(o *quant.MatMulNBits, variant string, m int, w words, op
 	}
 	constants := words{uint32(o.Bits), uint32(o.Block / unit), uint32(kit.Btoi(b.Has(3)))}
 	groups := [3]int{(o.N + g.columns() - 1) / g.columns(), (m + g.rows - 1) / g.rows, 1}
-	defer b.does(&unitProduct{m}, "quant/nbits4")
+	defer b.does(&rowProduct{m, g.columns(), shortName(b.Out[0].DType)}, "quant/nbits4")
 	return b.dispatch("quant/nbits4", variant, g.size, groups, append(constants, g.constants(o.K)...), w,
-		append(operands, make([]device.Operand, 3)...)...)
+		operands...)
 }

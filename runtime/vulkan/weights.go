@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -25,44 +26,85 @@ type weight struct {
 
 func newWeights(d *Device) *weights { return &weights{dev: d, resident: map[weight]*Memory{}} }
 
+func weightOf(data []byte) weight { return weight{unsafe.SliceData(data), len(data)} }
+
 // get returns the device memory with the bytes of a constant. The first call copies them.
 func (w *weights) get(data []byte) (*Memory, error) {
+	if err := w.load([][]byte{data}); err != nil {
+		return nil, err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := weight{unsafe.SliceData(data), len(data)}
-	if m := w.resident[key]; m != nil {
-		return m, nil
-	}
-	m, err := w.dev.upload(data)
-	if err == nil {
-		w.resident[key] = m
-	}
-	return m, err
+	return w.resident[weightOf(data)], nil
 }
 
-// hold copies missing constants to the device's memory, and reports progress.
-func (w *weights) hold(list [][]byte) error {
+// hold copies missing constants to the device's memory, and reports progress. Those of a group lie
+// behind each other, as far as the device gives so much memory at a time.
+func (w *weights) hold(groups [][][]byte) error {
 	total, done := 0, 0
-	missing := map[weight][]byte{}
+	var missing [][][]byte
 	w.mu.Lock()
-	for _, data := range list {
-		key := weight{unsafe.SliceData(data), len(data)}
-		if w.resident[key] == nil && missing[key] == nil {
-			missing[key] = data
+	seen := map[weight]bool{}
+	for _, group := range groups {
+		var list [][]byte
+		bytes := 0
+		for _, data := range group {
+			key := weightOf(data)
+			if w.resident[key] != nil || seen[key] {
+				continue
+			}
+			if n := alignUp(len(data)); len(list) > 0 && w.dev.pool.most > 0 && bytes+n > w.dev.pool.most {
+				missing, list, bytes = append(missing, list), nil, 0
+			}
+			seen[key], list = true, append(list, data)
+			bytes += alignUp(len(data))
 			total += len(data)
+		}
+		if len(list) > 0 {
+			missing = append(missing, list)
 		}
 	}
 	w.mu.Unlock()
-	for _, data := range missing {
-		if _, err := w.get(data); err != nil {
+	for _, list := range missing {
+		if err := w.load(list); err != nil {
 			return err
 		}
-		done += len(data)
+		for _, data := range list {
+			done += len(data)
+		}
 		if w.dev.options.Progress != nil {
 			w.progress.Lock()
 			w.dev.options.Progress(done, total)
 			w.progress.Unlock()
 		}
+	}
+	return nil
+}
+
+// load copies constants that are missing into one piece of the device's memory.
+func (w *weights) load(list [][]byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list = slices.DeleteFunc(slices.Clone(list), func(data []byte) bool { return w.resident[weightOf(data)] != nil })
+	if len(list) == 0 {
+		return nil
+	}
+	sizes := make([]int, len(list))
+	for i, data := range list {
+		sizes[i] = len(data)
+	}
+	parts, err := w.dev.pool.allocParts(sizes)
+	if err != nil {
+		return err
+	}
+	for i, data := range list {
+		if err := parts[i].Write(0, data); err != nil {
+			for _, m := range parts[i:] {
+				m.Free()
+			}
+			return err
+		}
+		w.resident[weightOf(data)] = parts[i]
 	}
 	return nil
 }
