@@ -2,8 +2,8 @@
 # Checks of the project, one after the other; the first that fails ends the run.
 # Steps of a group check the same code in other ways, each at about the same cost. A run without
 # arguments takes every step without a group, and one of each group, which the commit chooses, so
-# that commits take turns. Steps that check many systems then take one of them likewise, and tests of
-# Vulkan one of the sets of features that devices lack.
+# that commits take turns. Steps that check many systems or sizes then take one of them likewise, and
+# tests of Vulkan one of the sets of features that devices lack.
 # The argument full takes all, those of the group full too; names of steps take just these, whole.
 # scripts/setup-test.sh installs what the steps need.
 set -euo pipefail
@@ -138,6 +138,22 @@ vulkan() { # the official tests on a Vulkan device; the operators that ran there
   lost=$(LC_ALL=C comm -23 runtime/vulkan/testdata/official.txt build/vulkan.txt)
   [ -z "$lost" ] || { printf 'not on the device any more:\n%s\n' "$lost" >&2; return 1; }
   printf '%d operators with element types ran on the device\n' "$(wc -l <build/vulkan.txt)"
+}
+
+swiftshader() { # the shaders on another Vulkan device in software, of chromium; it has subgroups of 4 and few features
+  local -x VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json
+  local -x VK_ICD_FILENAMES=$VK_DRIVER_FILES
+  go test "$patience" -count=1 -vet=off -short -skip '^TestNodes$/low_limits' ./runtime/vulkan
+}
+
+subgroups() { # the shaders with subgroups of other sizes than the usual 8
+  local size list
+  list=$(printf '%d\n' 1 2 4 16 32 64 | share)
+  for size in $list; do
+    printf 'subgroups of %d\n' "$size"
+    LP_NATIVE_VECTOR_WIDTH=$((32 * size)) go test "$patience" -count=1 -vet=off -short \
+      -run '^Test(Nodes|Codes|Counted|IndexSizes|FewRows|Depthwise|Turning|NormedProducts)$' -skip '^TestNodes$/low_limits' ./runtime/vulkan
+  done
 }
 
 netlib() { # the rows of the system's CBLAS; CGO_LDFLAGS would compile all C code again
@@ -353,6 +369,8 @@ levels       short
 emulated     short
 clang        short
 netlib       short
+swiftshader  short
+subgroups    short
 wine         full
 deadlines    full
 soak         full
