@@ -102,8 +102,12 @@ func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left,
 	if !ok {
 		return nil
 	}
+	tiles := matrixTiles
+	if shader == lastConv {
+		tiles = lastTiles
+	}
 	var best *tiling
-	for _, t := range matrixTiles {
+	for _, t := range tiles {
 		if m < t.leastM || n < t.leastN || !d.holds(x, t, left, right) {
 			continue
 		}

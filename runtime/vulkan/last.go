@@ -1,0 +1,280 @@
+package vulkan
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/lower"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// lastRow computes the operators of one Go type on images with channels last. images reports which
+// inputs are images; it is false for nodes that the row does not compute.
+type lastRow struct {
+	row
+	images func(o op.Op, b *device.Binding) (inputs []int, ok bool)
+}
+
+// lastRowFor returns a row for operators of type T.
+func lastRowFor[T op.Op](
+	name string, images func(o T, b *device.Binding) ([]int, bool), bind func(o T, b *binder) error,
+) lastRow {
+	return lastRow{rowFor(name, bind),
+		func(o op.Op, b *device.Binding) ([]int, bool) { return images(o.(T), b) }}
+}
+
+var lastRows = []lastRow{
+	lastRowFor("channels last", convolved[*nn.Conv],
+		func(o *nn.Conv, b *binder) error { return bindLastConv(o, kit.Epilogue{}, b) }),
+	lastRowFor("channels last", convolved[*nn.FusedConv],
+		func(o *nn.FusedConv, b *binder) error { return bindLastConv(&o.Conv, o.Epilogue, b) }),
+	lastRowFor("windows", pooled, bindPool),
+	lastRowFor("reduce", func(*nn.GlobalPool, *device.Binding) ([]int, bool) { return []int{0}, true }, bindLastGlobalPool),
+}
+
+// lastByType finds the row of an operator by its Go type.
+var lastByType = sync.OnceValue(func() map[reflect.Type]lastRow {
+	m := map[reflect.Type]lastRow{}
+	for _, r := range lastRows {
+		m[r.Of] = r
+	}
+	return m
+})
+
+// convolved returns the inputs of a convolution that are images: one, and another that is added.
+func convolved[T op.Op](_ T, b *device.Binding) ([]int, bool) {
+	if b.Has(3) {
+		return []int{0, 3}, true
+	}
+	return []int{0}, true
+}
+
+func pooled(_ *nn.Pool, b *device.Binding) ([]int, bool) { return []int{0}, !b.Wants(1) }
+
+// imagesOf is lastRow.images for any node. Values joined or split along channels, and operands of
+// functions of elements, are images.
+func imagesOf(b *device.Binding) (inputs []int, ok bool) {
+	if r, ok := lastByType()[reflect.TypeOf(b.Op)]; ok {
+		return r.images(b.Op, b)
+	}
+	switch o := b.Op.(type) {
+	case *array.Concat:
+		for i := range b.In {
+			inputs = append(inputs, i)
+		}
+		return inputs, isChannels(o.Axis, b.Out[0])
+	case *array.Split:
+		return []int{0}, isChannels(o.Axis, b.In[0])
+	case *arith.Fused:
+		if o.Bias {
+			return nil, false
+		}
+	}
+	if !b.Row.Elementwise || b.Row.View || len(b.In) > 1 && b.Node.Domain == "" && b.Node.Version < 7 {
+		return nil, false
+	}
+	for i, v := range b.In {
+		switch {
+		case v == nil || len(v.Dims) < len(b.Out[0].Dims):
+		case len(v.Dims) > len(b.Out[0].Dims):
+			return nil, false
+		default:
+			inputs = append(inputs, i)
+		}
+	}
+	return inputs, true
+}
+
+func isChannels(axis int, v *op.Value) bool { return axis == 1 || axis+len(v.Dims) == 1 }
+
+// turns reports whether the order of an image's elements depends on the axis of its channels.
+func turns(s tensor.Shape) bool {
+	return len(s) > 2 && len(s) <= 2+spatialAxes && s[1] > 1 && s[2:].Len() > 1
+}
+
+// lastLayouts returns the layouts of a node's operands with channels last in its images. Images of one
+// channel or pixel have the same elements in both layouts. It returns nil if that is true of all, and
+// for nodes that no row computes so.
+func lastLayouts(b *device.Binding) *device.LayoutChoice {
+	inputs, ok := imagesOf(b)
+	if !ok || hasLengths(b) || b.HasRoom() || !b.OnlyNumbers() {
+		return nil
+	}
+	x := &device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out))}
+	found := false
+	for i, v := range b.In {
+		x.In[i] = b.InLayout(i)
+		if v == nil || !slices.Contains(inputs, i) || !turns(b.Shape(i)) {
+			continue
+		}
+		if v.Const != nil {
+			return nil
+		}
+		x.In[i], found = device.ChannelsLast, true
+	}
+	for i, v := range b.Out {
+		x.Out[i] = b.OutLayout(i)
+		if v != nil && turns(b.OutShape(i)) {
+			x.Out[i], found = device.ChannelsLast, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return x
+}
+
+// hasLast reports whether images of a node have channels last.
+func hasLast(b *device.Binding) bool {
+	return slices.Contains(b.InLayouts, device.ChannelsLast) || slices.Contains(b.OutLayouts, device.ChannelsLast)
+}
+
+// rows returns the rows that compute a node in its layouts, best first, and the node as they take it.
+func (a *Accelerator) rows(b *device.Binding) ([]row, *device.Binding) {
+	if !hasLast(b) {
+		return rowsOf(b), b
+	}
+	if r, ok := lastByType()[reflect.TypeOf(b.Op)]; ok {
+		return []row{r.row}, b
+	}
+	s := stored(b)
+	if s == nil {
+		return nil, b
+	}
+	return rowsOf(s), s
+}
+
+// stored returns a node on the row-major arrays that hold its operands. It returns nil for a function
+// of elements that stretches an operand along other axes than these arrays have.
+func stored(b *device.Binding) *device.Binding {
+	s := *b
+	s.In, s.Out, s.InLayouts, s.OutLayouts = slices.Clone(b.In), slices.Clone(b.Out), nil, nil
+	inputs, _ := imagesOf(b)
+	switch o := b.Op.(type) {
+	case *array.Concat:
+		s.Op = &array.Concat{Axis: -1}
+	case *array.Split:
+		own := *o
+		own.Axis, s.Op = -1, &own
+	}
+	for i, v := range b.Out {
+		if v != nil {
+			s.Out[i] = arrayOf(v, b.OutShape(i))
+		}
+	}
+	for i, v := range b.In {
+		shape := b.Shape(i)
+		switch {
+		case v == nil || shape.Len() == 1:
+			continue
+		case slices.Contains(inputs, i):
+		case !b.Row.Elementwise:
+			continue
+		default:
+			if shape = stretched(shape, len(b.Out[0].Dims)); turns(shape) {
+				return nil
+			}
+		}
+		s.In[i] = arrayOf(v, shape)
+	}
+	return &s
+}
+
+// stretched returns a shape with axes of one element in front, as many as make up the rank.
+func stretched(s tensor.Shape, rank int) tensor.Shape {
+	for len(s) < rank {
+		s = append(tensor.Shape{1}, s...)
+	}
+	return s
+}
+
+// arrayOf returns a value of a shape as the array that holds it with channels last.
+func arrayOf(v *op.Value, shape tensor.Shape) *op.Value {
+	extents := device.ChannelsLast.Extents(shape)
+	own := *v
+	own.Dims = graph.DimsOf(extents)
+	if v.Const != nil {
+		own.Const, _ = v.Const.Reshape(extents) // it has as many elements
+	}
+	return &own
+}
+
+// Estimates of time for layouts, on an NVIDIA H200. By channels last, a convolution saves lastStep and
+// a femtosecond times lastTerm for each multiplication. A copy takes turnStep, and moves turnBytes
+// bytes per second.
+const (
+	lastStep  = 15 * time.Microsecond
+	lastTerm  = 60
+	turnStep  = 4 * time.Microsecond
+	turnBytes = 1e12
+)
+
+// Layouts offers channels last on devices with cooperative matrices of floats, which then read words of
+// channels.
+func (a *Accelerator) Layouts(b *device.Binding) []device.LayoutChoice {
+	if _, ok := b.Op.(device.Reorder); ok {
+		bytes := b.DType(0).Bytes(b.Shape(0).Len())
+		cost := turnStep + time.Duration(2*float64(bytes)/turnBytes*float64(time.Second))
+		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: cost}}
+	}
+	if !a.hasFloatMatrices() || a.layouts == device.LayoutsPlain {
+		return nil
+	}
+	last := lastLayouts(b)
+	if last == nil {
+		return nil
+	}
+	turned := *b
+	turned.InLayouts, turned.OutLayouts = last.In, last.Out
+	step, err := a.Bind(&turned)
+	if device.Refused(err) {
+		return nil
+	}
+	first := device.LayoutChoice{In: b.InLayouts, Out: b.OutLayouts}
+	byMatrices := func(c device.Command) bool { return c.Kernel.Op() == lastConv }
+	switch {
+	case a.layouts == device.LayoutsBlocked:
+		first.Cost = time.Minute // more than the copies around a node can cost
+	case err == nil && slices.ContainsFunc(step.Commands, byMatrices):
+		first.Cost = lastStep + time.Duration(step.Work)*lastTerm/1e6
+	}
+	return []device.LayoutChoice{first, *last}
+}
+
+// hasFloatMatrices reports whether the device has cooperative matrices of float16 or bfloat16.
+func (a *Accelerator) hasFloatMatrices() bool {
+	_, f16 := a.dev.matrices["f16"]
+	_, bf16 := a.dev.matrices["bf16"]
+	return f16 || bf16
+}
+
+// bindTurn copies an image to the other order of its channels.
+func bindTurn(b *binder) error {
+	s := b.Shape(0)
+	images, channels, pixels := s[0], s[1], s[2:].Len()
+	axes := []axisSteps{{images, channels * pixels, channels * pixels}, {pixels, 1, channels}, {channels, pixels, 1}}
+	if b.InLayout(0) == device.ChannelsLast {
+		axes[1], axes[2] = axisSteps{channels, 1, pixels}, axisSteps{pixels, channels, 1}
+	}
+	return b.strided(b.DType(0), 0, 0, axes, b.in(0), b.out(0))
+}
+
+// bindLastGlobalPool reduces the pixels of every image.
+func bindLastGlobalPool(o *nn.GlobalPool, b *binder) error {
+	s := b.Shape(0)
+	r, err := lower.GlobalPool(o, lower.Along(graph.DimsOf(tensor.Shape{s[0], s[2:].Len(), s[1]}), 1))
+	if err != nil {
+		return err
+	}
+	r.From, r.To, r.X, r.Y = b.DType(0), b.Out[0].DType, b.in(0), b.out(0)
+	return b.Reduce(r)
+}
