@@ -156,6 +156,16 @@ func Find(kernel, variant string) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shaders: %w", err)
 	}
+	m, err := NewModule(k, v, data)
+	if err != nil {
+		return nil, err
+	}
+	found, _ := cache.LoadOrStore(name, m)
+	return found.(*Module), nil
+}
+
+// NewModule returns a module of the bytes of a file.
+func NewModule(k *Kernel, v *Variant, data []byte) (*Module, error) {
 	if len(data)%4 != 0 {
 		return nil, fmt.Errorf("shaders: %s has %d bytes, not whole words", File(k, v), len(data))
 	}
@@ -163,8 +173,7 @@ func Find(kernel, variant string) (*Module, error) {
 	for i := range m.Code {
 		m.Code[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
-	found, _ := cache.LoadOrStore(name, m)
-	return found.(*Module), nil
+	return m, nil
 }
 
 // ErrVariant is the error of Find for a kernel without the variant.

@@ -71,9 +71,12 @@ func TestFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		module, err := shaders.Bytes(j.File)
+		module, err := os.ReadFile("spv/" + j.File)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := shaders.Bytes(j.File); (err != nil) != strings.HasPrefix(j.File, compile.Emulated) {
+			t.Errorf("%s is read from the program: %v", j.File, err)
 		}
 		if e := entries[j.File]; e.Source != hash || e.Module != compile.Sum(module) {
 			t.Errorf("%s is not of these sources: run make shaders", j.File)

@@ -183,7 +183,7 @@ func constant[T float32 | int32 | uint32](list ...T) device.Operand {
 // module returns a variant of a shader. It refuses if the device lacks a feature that the variant
 // needs.
 func (b *binder) module(name, variant string) (*shaders.Module, error) {
-	m, err := shaders.Find(name, variant)
+	m, err := b.dev.find(name, variant)
 	if errors.Is(err, shaders.ErrVariant) {
 		return nil, device.Refuse("%v", err)
 	}

@@ -61,6 +61,7 @@ type Device struct {
 	options  Options
 	features shaders.Feature
 	matrices map[string]vk.Matrix // by element type of the operands
+	find     func(kernel, variant string) (*shaders.Module, error)
 	pool     *pool
 	records  atomic.Int64 // recordings of segments
 	commands atomic.Int64 // of the last recording
@@ -116,7 +117,8 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*pipeline{}, file: file}
+	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, find: shaders.Find, pipelines: map[string]*pipeline{},
+		file: file}
 	if o.Statistics {
 		dev.KeepStatistics()
 	}

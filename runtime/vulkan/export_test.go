@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -75,6 +76,57 @@ func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
 		return 0, 0
 	}
 	return t.rows, t.cols
+}
+
+// Emulate gives a device these matrices: modules that use cooperative matrices are replaced by ones
+// of spv/_emulated, for subgroups of 32 invocations.
+func (d *Device) Emulate(list ...vk.Matrix) {
+	const subgroup, needs = 32, shaders.CoopMatrix | shaders.CoopBF16
+	c := &d.info.Caps
+	c.CoopMatrix, c.CoopBF16, c.Matrices, c.SubgroupSize, c.Subgroups = true, true, list, subgroup, c.MaxInvocations/subgroup
+	d.features = Features(&d.info) & d.options.Level.features()
+	d.matrices = matrices(c, d.features)
+	d.find = func(kernel, variant string) (*shaders.Module, error) {
+		m, err := shaders.Find(kernel, variant)
+		if err != nil || m.Variant.Needs&needs == 0 {
+			return m, err
+		}
+		v := *m.Variant
+		v.Needs &^= needs
+		code, err := os.ReadFile("../../shaders/spv/_emulated/" + shaders.File(m.Kernel, &v))
+		if err != nil {
+			return nil, err
+		}
+		return shaders.NewModule(m.Kernel, &v, code)
+	}
+}
+
+// MatrixKernels lists the kernels that compute products by cooperative matrices.
+func MatrixKernels() (list []string) {
+	for _, k := range shaders.Kernels() {
+		if k.Variants[0].Needs&shaders.CoopMatrix != 0 && !strings.HasPrefix(k.Name, "probe/") {
+			list = append(list, k.Name)
+		}
+	}
+	return list
+}
+
+// MatrixTiles is the number of tiles of products by cooperative matrices.
+var MatrixTiles = len(matrixTiles)
+
+// OnlyMatrixTile makes products by cooperative matrices use one tile, whatever their extents. It
+// returns a function that ends this.
+func OnlyMatrixTile(i int) (restore func()) {
+	old := matrixTiles
+	matrixTiles = []matrixTile{old[i]}
+	matrixTiles[0].leastM, matrixTiles[0].leastN = 1, 1
+	return func() { matrixTiles = old }
+}
+
+// HoldsMatrixTile reports whether a workgroup of the device holds the first tile of products of
+// float16.
+func (d *Device) HoldsMatrixTile() bool {
+	return d.holds(d.matrices["f16"], matrixTiles[0], matrixSide{}, matrixSide{})
 }
 
 // ShaderBlocks are the types of blocks that shaders decode.

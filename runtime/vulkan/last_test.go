@@ -17,11 +17,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// matricesDevice returns a device with cooperative matrices of floats.
+// matricesDevice returns a device with cooperative matrices of floats, emulated if it has none.
 func matricesDevice(t *testing.T) *vulkan.Device {
 	d := open(t, vulkan.Options{Everything: true})
 	if !d.Info().Caps.CoopMatrix {
-		t.Skip("the device has no cooperative matrices")
+		d.Emulate(emulated[0]...)
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package vulkan_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -145,12 +146,50 @@ func TestMatrices(t *testing.T) {
 		t.Run(setting.name, func(t *testing.T) {
 			t.Parallel()
 			s := compareWith(t, setting.options, matrixNodes(t, rand.New(rand.NewPCG(7, 3))))
-			for _, name := range []string{"matmul/matrix", "matmul/join", "conv/matrix", "quant/matrix", "quant/nbits_matrix"} {
+			for _, name := range append(vulkan.MatrixKernels(), "matmul/join") {
 				if strings.Contains(s.how, name) != setting.has {
 					t.Errorf("a node ran by %s: %v", name, !setting.has)
 				}
 			}
 		})
+	}
+}
+
+// emulated are products of matrices of NVIDIA's devices.
+var emulated = [][]vk.Matrix{
+	{{M: 16, N: 16, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 16, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 16, K: 32, Operands: "i8", Sums: "i32"}},
+	{{M: 16, N: 8, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 8, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 8, K: 32, Operands: "i8", Sums: "i32"}},
+}
+
+// TestEmulatedMatrices compares the shaders of cooperative matrices with the CPU on devices without
+// such matrices, by every tile that fits the device. Tiles take turns at the nodes.
+func TestEmulatedMatrices(t *testing.T) {
+	how := ""
+	for i := range vulkan.MatrixTiles {
+		t.Run(fmt.Sprint("tile ", i), func(t *testing.T) {
+			if testing.Short() && i%3 != 1 {
+				t.Skip("a third of the tiles in short runs")
+			}
+			defer vulkan.OnlyMatrixTile(i)()
+			d := open(t, vulkan.Options{Everything: true})
+			d.Emulate(emulated[i%len(emulated)]...)
+			if !d.HoldsMatrixTile() {
+				t.Log("the device has too little memory for the tile")
+				return
+			}
+			var list []nodeCase
+			for k, c := range matrixNodes(t, rand.New(rand.NewPCG(uint64(i), 3))) {
+				if k%vulkan.MatrixTiles == i {
+					list = append(list, c)
+				}
+			}
+			how += compareOn(t, d, list).how
+		})
+	}
+	for _, name := range vulkan.MatrixKernels() {
+		if !strings.Contains(how, name) {
+			t.Errorf("no node ran by %s", name)
+		}
 	}
 }
 

@@ -367,7 +367,11 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 
 func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 	o.Everything = true
-	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}},
+	return compareOn(t, open(t, o), list)
+}
+
+func compareOn(t *testing.T, d *vulkan.Device, list []nodeCase) *compared {
+	s := &compared{&single{device: d, registry: standard.Registry(), offload: map[string]int{}},
 		map[string]int{}, ""}
 	for _, c := range list {
 		// The CPU rounds rows of MatMulNBits only if codes and scales are constants.

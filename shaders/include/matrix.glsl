@@ -88,6 +88,12 @@ void add_lines(bool first) {
 }
 #endif
 
+#ifdef EMULATED
+#include "matrix_emulated.glsl"
+#else
+SUM_MATRIX zero_sums() { return SUM_MATRIX(SUM(0)); }
+#endif
+
 WORD next_left[LEFT_EACH], next_right[RIGHT_EACH];
 
 void fetch(uint k0, uint end) {
@@ -123,7 +129,7 @@ const int RIGHT_ORDER = RIGHT_DOWN != 0 ? gl_CooperativeMatrixLayoutRowMajor : g
 void multiply(uint first, uint end) {
     uint row0 = gl_SubgroupID / ACROSS * MATRIX_M * ROWS, col0 = gl_SubgroupID % ACROSS * MATRIX_N * COLS;
     SUM_MATRIX sums[ROWS * COLS];
-    [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sums[i] = SUM_MATRIX(SUM(0));
+    [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sums[i] = zero_sums();
 #ifdef TYPE_I8
     add_lines(true);
 #endif

@@ -25,7 +25,7 @@ const lock = "../scripts/glslang/Cargo.lock"
 
 // Job is a module to make.
 type Job struct {
-	File    string // of the module, in spv
+	File    string // of the module, below spv
 	Source  string // path below the root
 	Defines []string
 	// Matrices says that the module uses cooperative matrices, which take a newer compiler
@@ -33,7 +33,12 @@ type Job struct {
 	Matrices bool
 }
 
-// Jobs returns one per variant of every kernel.
+// Emulated is the folder in spv of modules with emulated matrices, by which tests run shaders on
+// devices without cooperative matrices. Programs do not embed folders with such names.
+const Emulated = "_emulated"
+
+// Jobs returns one per variant of every kernel, and one with emulated matrices per variant that
+// includes matrix.glsl.
 func Jobs() []Job {
 	var all []Job
 	kernels := shaders.Kernels()
@@ -41,8 +46,13 @@ func Jobs() []Job {
 		k := &kernels[i]
 		for j := range k.Variants {
 			v := &k.Variants[j]
-			all = append(all, Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines,
-				Matrices: v.Needs&shaders.CoopMatrix != 0})
+			j := Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines,
+				Matrices: v.Needs&shaders.CoopMatrix != 0}
+			all = append(all, j)
+			if j.Matrices && !strings.HasPrefix(k.Name, "probe/") {
+				all = append(all, Job{File: Emulated + "/" + j.File, Source: j.Source,
+					Defines: append(slices.Clone(v.Defines), "EMULATED")})
+			}
 		}
 	}
 	return all
@@ -130,7 +140,7 @@ func (j Job) Find(root string) (*Tools, error) {
 
 // Compile returns the module; dir is for files on the way. It was validated.
 func (j Job) Compile(t *Tools, root, dir string) ([]byte, error) {
-	made := filepath.Join(dir, j.File)
+	made := filepath.Join(dir, strings.ReplaceAll(j.File, "/", "_"))
 	args := append(slices.Clone(flags), "-I"+filepath.Join(root, "include"))
 	for _, d := range j.Defines {
 		args = append(args, "-D"+d)

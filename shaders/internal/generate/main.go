@@ -5,11 +5,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/nacre-ml/nacre/shaders/internal/compile"
@@ -40,6 +40,9 @@ func generate(root string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.MkdirAll(filepath.Join(root, "spv", compile.Emulated), 0o755); err != nil {
+		return err
+	}
 	index, err := compileAll(root, dir, old)
 	if err != nil {
 		return err
@@ -129,16 +132,18 @@ func find(root string, j compile.Job) (*compile.Tools, error) {
 }
 
 func removeStale(root string, index map[string]compile.Entry) error {
-	files, err := os.ReadDir(filepath.Join(root, "spv"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, ok := index[f.Name()]; ok || !strings.HasSuffix(f.Name(), ".spv") {
-			continue
-		}
-		if err := os.Remove(filepath.Join(root, "spv", f.Name())); err != nil {
+	for _, pattern := range []string{"*.spv", compile.Emulated + "/*.spv"} {
+		files, err := fs.Glob(os.DirFS(filepath.Join(root, "spv")), pattern)
+		if err != nil {
 			return err
+		}
+		for _, file := range files {
+			if _, ok := index[file]; ok {
+				continue
+			}
+			if err := os.Remove(filepath.Join(root, "spv", file)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
