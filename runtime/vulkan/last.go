@@ -257,15 +257,23 @@ func (a *Accelerator) hasFloatMatrices() bool {
 	return f16 || bf16
 }
 
-// bindTurn copies an image to the other order of its channels.
+// bindTurn copies images to the other order of their channels.
 func bindTurn(b *binder) error {
-	s := b.Shape(0)
-	images, channels, pixels := s[0], s[1], s[2:].Len()
-	axes := []axisSteps{{images, channels * pixels, channels * pixels}, {pixels, 1, channels}, {channels, pixels, 1}}
-	if b.InLayout(0) == device.ChannelsLast {
-		axes[1], axes[2] = axisSteps{channels, 1, pixels}, axisSteps{pixels, channels, 1}
+	const most, side = 256, 32 // invocations and lines of a workgroup of copy/turn
+	variant, err := widthName(b.DType(0))
+	if err != nil {
+		return err
 	}
-	return b.strided(b.DType(0), 0, 0, axes, b.in(0), b.out(0))
+	s := b.Shape(0)
+	rows, cols := s[1], s[2:].Len()
+	if b.InLayout(0) == device.ChannelsLast {
+		rows, cols = cols, rows
+	}
+	var w words
+	w.int(rows, cols)
+	size := min(most, b.dev.info.Caps.MaxInvocations)
+	return b.dispatch("copy/turn", variant, size, [3]int{(cols + side - 1) / side, (rows + side - 1) / side, s[0]}, nil, w,
+		b.in(0), b.out(0))
 }
 
 // bindLastGlobalPool reduces the pixels of every image.

@@ -63,9 +63,37 @@ func bindLastConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 			return err
 		}
 	}
-	t.constants = append(t.constants, uint32(kit.Btoi(plain)))
-	return b.dispatch(t.shader, s.variant, t.size, t.grid(rows, s.Filters, s.Groups), t.constants, w, b.in(0), filters,
-		b.in(2), b.in(3), b.out(0), table)
+	return b.lastShares(s, epilogue, t, []uint32{uint32(kit.Btoi(plain))}, w, b.in(0), filters, b.in(2), b.in(3), b.out(0),
+		table)
+}
+
+// lastLeastTerms is the least terms of a sum that a workgroup of lastConv takes.
+const lastLeastTerms = 1024
+
+// lastShares adds the dispatch of lastConv. If there are few tiles, workgroups share sums, and another
+// dispatch adds these and applies the function.
+func (b *binder) lastShares(
+	s *convolution, epilogue kit.Epilogue, t *tiling, constants []uint32, w words, operands ...device.Operand,
+) error {
+	const size = 4 // bytes of a sum
+	total, depth := b.OutShape(0).Len(), s.Channels*product3(s.Kernel)
+	grid := t.grid(s.Images*product3(s.Out), s.Filters, s.Groups)
+	parts, sums := b.parts(product3(grid[:]), depth, lastLeastTerms, size*total), device.Operand{}
+	if parts = max(min(parts, b.dev.info.Caps.MaxGroups[2]/s.Groups), 1); parts > 1 {
+		sums = b.temp(parts * size * total)
+	}
+	grid[2] *= parts
+	constants = slices.Concat(t.constants, constants, []uint32{uint32(parts)})
+	err := b.dispatch(lastConv, s.variant, t.size, grid, constants, w, append(operands, sums)...)
+	if err != nil || parts == 1 {
+		return err
+	}
+	w = words{}
+	w.int(total, total, 1, parts, 0, 0, 0, 0)
+	w.float(1, 0)
+	w = append(w, s.function)
+	w.float(epilogue.P, epilogue.Q)
+	return b.flat("matmul/join", s.variant, total, nil, w, sums, device.Operand{}, b.out(0))
 }
 
 // lastDepthwise adds the dispatch of a convolution with a filter for every channel.

@@ -2,7 +2,8 @@
 // product are the pixels of all images, columns the filters [f,h,w,c] of a group, and z of the grid
 // numbers the groups. A word is eight channels. Operand 5 has for each word along k its offset from
 // the first of a window, in words, and the steps along the axes, 16 bits each. PLAIN filters are
-// single elements without padding, and need no table.
+// single elements without padding, and need no table. PARTS workgroups share a sum: they write what
+// comes before the function to operand 6, one after another, and matmul/join adds it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -12,10 +13,15 @@
 #include "conv.glsl"
 
 layout(constant_id = 12) const uint PLAIN = 0;
+layout(constant_id = 13) const uint PARTS = 1;
 
 layout(std430, binding = 0) readonly buffer XWords { WORD x_words[]; };
 layout(std430, binding = 1) readonly buffer WWords { WORD w_words[]; };
 layout(std430, binding = 5) readonly buffer Terms { uvec2 terms[]; };
+layout(std430, binding = 6) writeonly buffer Sums { float sums_of_part[]; };
+
+uint group() { return gl_WorkGroupID.z / PARTS; }
+uint part() { return gl_WorkGroupID.z % PARTS; }
 
 // A window is the place of a row: the first word, and the coordinates of that element, 16 bits each.
 // NOWHERE are the coordinates behind the last pixel: no step leads from them into an image.
@@ -29,7 +35,7 @@ void find_windows() {
         uint row = gl_WorkGroupID.y * TILE_M + r, image = row / pixels(), pixel = row % pixels();
         ivec2 at = ivec2(pixel / ow * sh, pixel % ow * sw) - ivec2(ph, pw);
         uint element = (image * ih + uint(at.x)) * iw + uint(at.y);
-        uint word = (element * groups + gl_WorkGroupID.z) * (channels / 8);
+        uint word = (element * groups + group()) * (channels / 8);
         windows[r] = uvec2(word, row < images * pixels() ? uint(at.x) << 16 | uint(at.y) & 0xffffu : NOWHERE);
     }
     barrier();
@@ -46,20 +52,22 @@ WORD left_word(uint line, uint at, uint k0, uint end) {
 
 WORD right_word(uint line, uint at, uint k0, uint end) {
     uint col = gl_WorkGroupID.x * TILE_N + line, d = k0 + at;
-    return col < filters && d < end ? w_words[((gl_WorkGroupID.z * filters + col) * depth() + d) / 8] : WORD(0);
+    return col < filters && d < end ? w_words[((group() * filters + col) * depth() + d) / 8] : WORD(0);
 }
 
 void result(uint r, uint c, SUM sum) {
     uint row = gl_WorkGroupID.y * TILE_M + r, col = gl_WorkGroupID.x * TILE_N + c;
     if (row >= images * pixels() || col >= filters) return;
-    uint channel = gl_WorkGroupID.z * filters + col, at = row * groups * filters + channel;
+    uint channel = group() * filters + col, at = row * groups * filters + channel;
     float v = sum;
-    if ((has & 1) != 0) v += LOAD(bias[channel]);
-    if ((has & 2) != 0) v += LOAD(add[at]);
-    y[at] = STORE(EPILOGUE(v, then, p, q));
+    if ((has & 1) != 0 && part() == 0) v += LOAD(bias[channel]);
+    if ((has & 2) != 0 && part() == 0) v += LOAD(add[at]);
+    if (PARTS > 1) sums_of_part[part() * images * pixels() * groups * filters + at] = v;
+    else y[at] = STORE(EPILOGUE(v, then, p, q));
 }
 
 void main() {
     find_windows();
-    multiply(0, depth());
+    uint terms_of_part = (depth() + PARTS * TILE_K - 1) / (PARTS * TILE_K) * TILE_K, first = part() * terms_of_part;
+    multiply(first, min(depth(), first + terms_of_part));
 }
