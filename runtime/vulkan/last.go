@@ -101,13 +101,17 @@ func turns(s tensor.Shape) bool {
 	return len(s) > 2 && len(s) <= 2+spatialAxes && s[1] > 1 && s[2:].Len() > 1
 }
 
-// lastLayouts returns the layouts of a node's operands with channels last in its images. Images of one
-// channel or pixel have the same elements in both layouts. It returns nil if that is true of all, and
-// for nodes that no row computes so.
-func lastLayouts(b *device.Binding) *device.LayoutChoice {
+// lastLayouts returns the layouts of a node's operands with channels last in its images, elements of
+// the device's matrices. Images of one channel or pixel have the same elements in both layouts. It
+// returns nil if that is true of all, and for nodes that no row computes so.
+func (a *Accelerator) lastLayouts(b *device.Binding) *device.LayoutChoice {
 	inputs, ok := imagesOf(b)
 	if !ok || hasLengths(b) || b.HasRoom() || !b.OnlyNumbers() {
 		return nil
+	}
+	canTurn := func(v *op.Value) bool {
+		_, ok := a.dev.matrices[v.DType.Short()]
+		return ok && v.DType.IsFloat() && v.Const == nil
 	}
 	x := &device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out))}
 	found := false
@@ -116,16 +120,20 @@ func lastLayouts(b *device.Binding) *device.LayoutChoice {
 		if v == nil || !slices.Contains(inputs, i) || !turns(b.Shape(i)) {
 			continue
 		}
-		if v.Const != nil {
+		if !canTurn(v) {
 			return nil
 		}
 		x.In[i], found = device.ChannelsLast, true
 	}
 	for i, v := range b.Out {
 		x.Out[i] = b.OutLayout(i)
-		if v != nil && turns(b.OutShape(i)) {
-			x.Out[i], found = device.ChannelsLast, true
+		if v == nil || !turns(b.OutShape(i)) {
+			continue
 		}
+		if !canTurn(v) {
+			return nil
+		}
+		x.Out[i], found = device.ChannelsLast, true
 	}
 	if !found {
 		return nil
@@ -218,18 +226,18 @@ const (
 	turnBytes = 1e12
 )
 
-// Layouts offers channels last on devices with cooperative matrices of floats, which then read words of
-// channels.
+// Layouts offers channels last for elements of which the device has cooperative matrices: convolutions
+// then read words of channels.
 func (a *Accelerator) Layouts(b *device.Binding) []device.LayoutChoice {
 	if _, ok := b.Op.(device.Reorder); ok {
 		bytes := b.DType(0).Bytes(b.Shape(0).Len())
 		cost := turnStep + time.Duration(2*float64(bytes)/turnBytes*float64(time.Second))
 		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: cost}}
 	}
-	if !a.hasFloatMatrices() || a.layouts == device.LayoutsPlain {
+	if len(a.dev.matrices) == 0 || a.layouts == device.LayoutsPlain {
 		return nil
 	}
-	last := lastLayouts(b)
+	last := a.lastLayouts(b)
 	if last == nil {
 		return nil
 	}
@@ -248,13 +256,6 @@ func (a *Accelerator) Layouts(b *device.Binding) []device.LayoutChoice {
 		first.Cost = lastStep + time.Duration(step.Work)*lastTerm/1e6
 	}
 	return []device.LayoutChoice{first, *last}
-}
-
-// hasFloatMatrices reports whether the device has cooperative matrices of float16 or bfloat16.
-func (a *Accelerator) hasFloatMatrices() bool {
-	_, f16 := a.dev.matrices["f16"]
-	_, bf16 := a.dev.matrices["bf16"]
-	return f16 || bf16
 }
 
 // bindTurn copies images to the other order of their channels.

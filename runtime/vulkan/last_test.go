@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,10 +27,10 @@ func matricesDevice(t *testing.T) *vulkan.Device {
 	return d
 }
 
-// ran is the results of a model, and the kernels of its steps, one per line.
+// ran is the results of a model, the kernels of its steps, one per line, and its plan.
 type ran struct {
-	out map[string]tensor.Value
-	how string
+	out       map[string]tensor.Value
+	how, plan string
 }
 
 // turns counts the copies between orders of channels.
@@ -47,7 +48,15 @@ func inLayouts(
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &ran{out: out}
+	values := map[string]*tensor.Tensor{}
+	for name, v := range in {
+		values[name] = v.(*tensor.Tensor)
+	}
+	pl, err := s.Plan(context.Background(), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &ran{out: out, plan: pl.String()}
 	for i := range prof.Steps {
 		r.how += prof.Steps[i].How + "\n"
 	}
@@ -143,7 +152,7 @@ func TestChannelsLast(t *testing.T) {
 			m, in := c.model(t, rand.New(rand.NewPCG(uint64(i), 35)), d)
 			got := inLayouts(t, m, a, device.LayoutsBlocked, in)
 			how := c.how
-			if (strings.HasPrefix(how, "conv/last/") || how == "matmul/join/") && !strings.Contains(fmt.Sprint(vulkan.Matrices(&info)), d.Short()) {
+			if !slices.ContainsFunc(vulkan.Matrices(&info), func(s string) bool { return strings.HasPrefix(s, d.Short()+" ") }) {
 				how = ""
 			}
 			if last := got.turns() > 0; last != (how != "") || !strings.Contains(got.how, how) {
@@ -238,6 +247,9 @@ func TestChannelsLastNet(t *testing.T) {
 	got := inLayouts(t, m, a, device.LayoutsByCost, in)
 	if got.turns() != 1 || !strings.Contains(got.how, "conv/last/") || !strings.Contains(got.how, "conv/last_depth/") {
 		t.Errorf("channels are turned %d times, want 1:\n%s", got.turns(), got.how)
+	}
+	if n := strings.Count(got.plan, " channels last"); n < 40 {
+		t.Errorf("the plan lists %d values with channels last, want 40 or more:\n%s", n, got.plan)
 	}
 	planes := inLayouts(t, m, a, device.LayoutsPlain, in)
 	if planes.turns() > 0 {
