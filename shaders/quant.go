@@ -15,7 +15,11 @@ var quantKernels = []Kernel{
 	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
 	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/low", 2, 1, 1 << 1, []string{"bits"}, []Variant{{Name: "integers"}}},
-	{"quant/matrix", 11, 25, 1 << 10, matrixConstants("left words", "right words", "a signed", "b signed", "y signed", "half"), results(matrixNeeds["i8"])},
+	{
+		"quant/matrix", 15, 25, 1<<10 | 1<<13 | 1<<14,
+		matrixConstants("left words", "right words", "a signed", "b signed", "y signed", "half", "parts", "whole", "sums"),
+		append(results(matrixNeeds["i8"]), straight("integers", nil, matrixNeeds["i8"])),
+	},
 	{"quant/narrow", 5, 8, 1 << 4, []string{"bits", "digits", "bias", "most", "over", "none", "one zero", "scaled", "precision"}, scales},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
 	{"quant/nbits4", 9, 8, 1<<5 | 1<<8, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows,
@@ -27,6 +31,7 @@ var quantKernels = []Kernel{
 	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most", "precision"}, codes("i8 u8 i16 u16")},
 	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers", "scaled"}, scales},
 	{"quant/round", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
+	{"quant/sums", 2, 6, 1 << 1, []string{"lanes", "words", "signed"}, []Variant{{Name: "codes"}}},
 	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 }
 

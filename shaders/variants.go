@@ -80,3 +80,8 @@ func matrices(names string) []Variant {
 	}
 	return list
 }
+
+// straight returns a variant that stores matrices of sums, without what may follow products.
+func straight(name string, defines []string, needs Feature) Variant {
+	return Variant{name + "_straight", append(defines, "STRAIGHT"), needs}
+}

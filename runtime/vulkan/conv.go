@@ -183,8 +183,9 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	}
 	w.int(s.Images)
 	z := s.Images * s.Groups
-	filters := sideOf(wordElements, s.Filters, depth, depth, 1)
-	t := b.dev.matrixTiling("conv/matrix", s.variant, s.Filters, pixels, z, 1, filters, matrixSide{down: true})
+	filters := sideOf(wordBytes/b.DType(0).Bytes(1), s.Filters, depth, depth, 1)
+	p := tiled{s.Filters, pixels, depth, z, 4}
+	t := b.dev.matrixTiling("conv/matrix", s.variant, p, 1, filters, matrixSide{down: true})
 	if t != nil {
 		t.constants = append(t.constants, wordConstants(filters)...)
 		return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
@@ -239,8 +240,8 @@ func (b *binder) tiledConv(s *convolution, w words, operands []device.Operand) e
 		}
 		table = constant(terms...)
 	}
-	sums, counters := b.shares(t, p, parts)
 	across, down := t.grid(p.m, p.n)
+	sums, counters := b.shares(parts, across*down*p.z, t.m*t.n*p.bytes)
 	constants := t.constants(parts, s.function)
 	constants.bool(plain, depth%tileWord == 0, pixels%tileWord == 0)
 	return b.dispatch("conv/gemm", tileVariant(s.variant, s.function), t.size(), [3]int{across, down, s.Groups * parts},

@@ -66,16 +66,16 @@ func (f *PipelineFile) Read() []byte { return f.read() }
 // Write writes the driver's data.
 func (f *PipelineFile) Write(data []byte) error { return f.write(data) }
 
-// MatrixTile returns the rows and columns of the tiles for z products [m,n] of row-major matrices
-// on a device with caps c; 0 for none.
-func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
-	d := &Device{info: vk.Info{Caps: c}, matrices: matrices(&c, shaders.CoopMatrix)}
-	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true},
+// MatrixTile returns the rows and columns of the tiles for z products [m,n] of k terms of row-major
+// matrices on a discrete device with caps c, and the workgroups that share one; 0 for none.
+func MatrixTile(c vk.Caps, elements string, m, n, k, z int) (rows, cols, parts int) {
+	d := &Device{info: vk.Info{Caps: c, Type: "discrete"}, matrices: matrices(&c, shaders.CoopMatrix)}
+	t := d.matrixTiling("matmul/matrix", elements, tiled{m, n, k, z, 4}, mostShares, matrixSide{words: true},
 		matrixSide{down: true, words: true})
 	if t == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return t.rows, t.cols
+	return t.rows, t.cols, t.parts
 }
 
 // Emulate gives a device these matrices: modules that use cooperative matrices are replaced by ones
@@ -114,13 +114,12 @@ func MatrixKernels() (list []string) {
 // MatrixTiles is the number of tiles of products by cooperative matrices.
 var MatrixTiles = len(matrixTiles)
 
-// OnlyMatrixTile makes products by cooperative matrices use one tile, whatever their extents. It
-// returns a function that ends this.
-func OnlyMatrixTile(i int) (restore func()) {
-	old := matrixTiles
-	matrixTiles = []matrixTile{old[i]}
-	matrixTiles[0].leastM, matrixTiles[0].leastN = 1, 1
-	return func() { matrixTiles = old }
+// OnlyMatrixTile makes products by cooperative matrices use one tile, on devices in software as if
+// these computed units workgroups beside each other. It returns a function that ends this.
+func OnlyMatrixTile(i, units int) (restore func()) {
+	tiles, old := matrixTiles, deviceUnits["cpu"]
+	matrixTiles, deviceUnits["cpu"] = tiles[i:i+1], units
+	return func() { matrixTiles, deviceUnits["cpu"] = tiles, old }
 }
 
 // HoldsMatrixTile reports whether a workgroup of the device holds the first tile of products of

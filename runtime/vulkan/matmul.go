@@ -145,15 +145,14 @@ func (b *binder) products(x *multiplying) error {
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
 	copy(batch[batchAxes-len(x.batch):], x.batch)
 	z := batch[0].n * batch[1].n * batch[2].n
-	var w, after words
+	var w words
 	w.int(x.m, x.n, x.k, x.aRow, x.aCol, x.bRow, x.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
-	after.int(x.c.row, x.c.col, x.c.batch)
-	after.bool(x.c.operand.Place != device.None)
-	after.float(float64(x.alpha), float64(x.c.beta))
-	after = append(after, function)
-	after.float(x.epilogue.P, x.epilogue.Q)
-	w = append(w, after...)
+	w.int(x.c.row, x.c.col, x.c.batch)
+	w.bool(x.c.operand.Place != device.None)
+	w.float(float64(x.alpha), float64(x.c.beta))
+	w = append(w, function)
+	w.float(x.epilogue.P, x.epilogue.Q)
 	w.int(x.first)
 	defer b.works(x.m * x.n * x.k * z)
 	begins := [2][]int{{x.first, batch[0].a, batch[1].a, batch[2].a}, {batch[0].b, batch[1].b, batch[2].b}}
@@ -161,12 +160,11 @@ func (b *binder) products(x *multiplying) error {
 		return b.fewRows(x, z, variant, w, sideOf(tileWord, x.m, x.k, x.aRow, x.aCol, begins[0]...),
 			sideOf(tileWord, x.n, x.k, x.bCol, x.bRow, begins[1]...))
 	}
-	left := sideOf(wordElements, x.m, x.k, x.aRow, x.aCol, begins[0]...)
-	right := sideOf(wordElements, x.n, x.k, x.bCol, x.bRow, begins[1]...)
-	parts := b.parts(1, x.k, leastTerms, 0)
-	if t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, parts, left, right); t != nil {
-		t.constants = append(t.constants, wordConstants(left, right)...)
-		return b.byMatrices(x, t, z, variant, w, after)
+	word := wordBytes / x.dtype.Bytes(1)
+	left := sideOf(word, x.m, x.k, x.aRow, x.aCol, begins[0]...)
+	right := sideOf(word, x.n, x.k, x.bCol, x.bRow, begins[1]...)
+	if t := b.dev.matrixTiling("matmul/matrix", variant, tiled{x.m, x.n, x.k, z, 4}, mostShares, left, right); t != nil {
+		return b.byMatrices(x, t, z, variant, function, w, left, right)
 	}
 	left = sideOf(tileWord, x.m, x.k, x.aRow, x.aCol, begins[0]...)
 	right = sideOf(tileWord, x.n, x.k, x.bCol, x.bRow, begins[1]...)

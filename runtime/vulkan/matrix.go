@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -11,20 +12,22 @@ import (
 )
 
 // matrixTile is the work of a workgroup on cooperative matrices: its subgroups, the matrices of a
-// subgroup, and the matrices along k that are in shared memory at a time.
+// subgroup, and the matrices along k that are in shared memory at a time, of codes and of floats.
+// Alone and each are microseconds of 64 bytes along k on an NVIDIA H200, some of them estimates: of a
+// workgroup by itself, and of one beside others.
 type matrixTile struct {
-	down, across, rows, cols, deep int
-	leastM, leastN                 int // least rows and columns of products that use the tile
+	down, across, rows, cols int
+	codes, floats            int
+	alone, each              float64
 }
 
-// matrixTiles are the tiles, largest first. A product takes the first that fits it and makes enough
-// workgroups, else the last that fits. If none fits, it is computed without matrices.
+// matrixTiles are the tiles. The last two fit devices with 16 KiB of shared memory.
 var matrixTiles = []matrixTile{
-	{2, 4, 4, 4, 2, 65, 129},
-	{2, 4, 4, 2, 2, 65, 65},
-	{2, 2, 2, 2, 2, 33, 33},
-	{1, 4, 2, 1, 2, 17, 17},
-	{1, 2, 1, 1, 2, fewRows + 1, fewRows + 1},
+	{2, 2, 4, 4, 4, 2, 0.55, 0.48},
+	{2, 2, 2, 2, 4, 4, 0.26, 0.2},
+	{2, 2, 1, 1, 8, 8, 0.1, 0.09},
+	{2, 2, 2, 2, 2, 2, 0.45, 0.3},
+	{2, 2, 1, 1, 2, 2, 0.3, 0.15},
 }
 
 // matrixElement is an element type of operands: its bytes, and the type of sums.
@@ -35,9 +38,12 @@ type matrixElement struct {
 
 var matrixElements = map[string]matrixElement{"f16": {2, "f32"}, "bf16": {2, "f32"}, "i8": {1, "i32"}}
 
-// wordElements is the number of elements that shaders read at a time. Extents of matrices are
-// multiples of it.
-const wordElements = 8
+// Shaders read words of some bytes at a time, and keep pieces of some elements in shared memory.
+// Extents of matrices are multiples of a piece.
+const (
+	wordBytes     = 16
+	pieceElements = 8
+)
 
 // matrices returns, by element type of operands, the largest products of matrices that shaders of a
 // device may use.
@@ -48,7 +54,7 @@ func matrices(c *vk.Caps, f shaders.Feature) map[string]vk.Matrix {
 	}
 	for _, m := range c.Matrices {
 		old := best[m.Operands]
-		whole := m.M%wordElements == 0 && m.N%wordElements == 0 && m.K%wordElements == 0
+		whole := m.M%pieceElements == 0 && m.N%pieceElements == 0 && m.K%pieceElements == 0
 		if whole && matrixElements[m.Operands].sums == m.Sums && m.M*m.N*m.K > old.M*old.N*old.K {
 			best[m.Operands] = m
 		}
@@ -95,49 +101,67 @@ func wordConstants(sides ...matrixSide) (list []uint32) {
 	return list
 }
 
-// matrixTiling returns the tiles for z products [m,n] by cooperative matrices. Parts workgroups
-// share each tile. It is nil if the device has no such matrices or no tile fits.
-func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left, right matrixSide) *tiling {
+// matrixTiling returns the tiles by which cooperative matrices compute products in the least time, and
+// the number of workgroups that share the terms of one, most at most. It is nil if the device has no
+// such matrices, no tile fits, or there are few rows or columns.
+func (d *Device) matrixTiling(shader, elements string, p tiled, most int, left, right matrixSide) *tiling {
 	x, ok := d.matrices[elements]
-	if !ok {
+	if !ok || min(p.m, p.n) <= fewRows {
 		return nil
 	}
-	tiles := matrixTiles
-	if shader == lastConv {
-		tiles = lastTiles
-	}
 	var best *tiling
-	for _, t := range tiles {
-		if m < t.leastM || n < t.leastN || !d.holds(x, t, left, right) {
+	least := math.Inf(1)
+	for _, t := range matrixTiles {
+		deep := t.deep(elements)
+		rows, cols, step := x.M*t.rows*t.down, x.N*t.cols*t.across, x.K*deep
+		if !d.holds(x, t, left, right) {
+			continue
+		}
+		by := float64(step*matrixElements[elements].bytes) / 64
+		cost, parts := d.cost(p, rows, cols, step, most, by*t.alone, by*t.each)
+		if cost >= least {
 			continue
 		}
 		subgroup := d.info.Caps.SubgroupSize
-		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: x.M * t.rows * t.down,
-			cols: x.N * t.cols * t.across}
-		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, kit.Btoi(left.down),
+		least = cost
+		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: rows, cols: cols, step: step, parts: parts}
+		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, deep, kit.Btoi(left.down),
 			kit.Btoi(right.down)} {
 			best.constants = append(best.constants, uint32(c))
-		}
-		if grid := best.grid(m, n, z); product3(grid[:])*parts >= manyGroups {
-			break
 		}
 	}
 	return best
 }
 
-// holds reports whether a workgroup of the device has the invocations and the memory for a tile.
+// deep returns the matrices of a type of elements along k.
+func (t *matrixTile) deep(elements string) int {
+	if matrixElements[elements].bytes == 1 {
+		return t.codes
+	}
+	return t.floats
+}
+
+// isWhole reports whether tiles and steps have no elements outside operands that are read by words.
+func (t *tiling) isWhole(p tiled, left, right matrixSide) bool {
+	return left.words && right.words && p.k > 0 && p.m%t.rows == 0 && p.n%t.cols == 0 && p.k%t.step == 0
+}
+
+// holds reports whether a workgroup of the device has the invocations and the memory for a tile, whose
+// lines are whole words.
 func (d *Device) holds(x vk.Matrix, t matrixTile, left, right matrixSide) bool {
 	c := &d.info.Caps
 	subgroups := t.down * t.across
 	if subgroups > c.Subgroups || subgroups*c.SubgroupSize > min(c.MaxInvocations, c.MaxGroupSize[0]) {
 		return false
 	}
-	m, n, k := x.M*t.rows*t.down, x.N*t.cols*t.across, x.K*t.deep
+	m, n, k := x.M*t.rows*t.down, x.N*t.cols*t.across, x.K*t.deep(x.Operands)
 	element := matrixElements[x.Operands]
-	bytes := 4*subgroups*x.M*x.N + element.staged(m, k, left) + element.staged(n, k, right)
-	if x.Operands == "i8" {
-		bytes += 4 * (m + n) // sums of codes
+	for _, extent := range []int{m, n, k} {
+		if extent*element.bytes%wordBytes != 0 {
+			return false
+		}
 	}
+	bytes := 4*subgroups*x.M*x.N + element.staged(m, k, left) + element.staged(n, k, right) + 4
 	return bytes <= c.MaxShared
 }
 
@@ -150,23 +174,26 @@ func (e matrixElement) staged(n, k int, s matrixSide) int {
 	return n * (k*e.bytes + apart)
 }
 
-// byMatrices adds the dispatches of z products by cooperative matrices. After are the words of what
-// follows the sums.
-func (b *binder) byMatrices(x *multiplying, t *tiling, z int, variant string, w, after words) error {
-	const size = 4
-	grid, total := t.grid(x.m, x.n, z), z*x.m*x.n
-	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
-	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
-		sums = b.temp(parts * size * total)
+// byMatrices adds the dispatch of z products by cooperative matrices.
+func (b *binder) byMatrices(
+	x *multiplying, t *tiling, z int, variant string, function uint32, w words, left, right matrixSide,
+) error {
+	p := tiled{x.m, x.n, x.k, z, 4}
+	grid, whole := t.grid(x.m, x.n, z), t.isWhole(p, left, right)
+	constants := slices.Concat(t.constants, wordConstants(left, right), []uint32{uint32(t.parts), uint32(kit.Btoi(whole))})
+	if whole && t.parts == 1 && function == 0 && x.c.operand.Place == device.None && b.dev.sumsIn(variant) {
+		variant += "_straight"
 	}
-	parts = max(parts, 1)
-	grid[2] *= parts
-	err := b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand,
-		x.out, sums)
-	if err != nil || parts == 1 {
-		return err
-	}
-	w = words{}
-	w.int(total, x.m, x.n, parts)
-	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
+	sums, counters := b.shares(t.parts, product3(grid[:]), 4*t.rows*t.cols)
+	grid[2] *= t.parts
+	return b.dispatch(t.shader, variant, t.size, grid, constants, w, x.left, x.right, x.c.operand, x.out, sums, counters)
+}
+
+// sumsIn reports whether shaders may convert the sums of products of elements to matrices of the same
+// elements. They do so for float16.
+func (d *Device) sumsIn(elements string) bool {
+	x := d.matrices[elements]
+	return elements == "f16" && slices.ContainsFunc(d.info.Caps.Matrices, func(m vk.Matrix) bool {
+		return m.Sums == elements && m.M == x.M && m.N == x.N
+	})
 }

@@ -27,7 +27,7 @@ func matrixNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 }
 
 func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
-	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {130, 264, 72}, {24, 136, 1024}} {
+	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {130, 264, 72}, {24, 136, 2104}} {
 		m, n, k := s[0], s[1], s[2]
 		for turned := range int64(4) {
 			a, b := []int{m, k}, []int{k, n}
@@ -47,6 +47,20 @@ func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (li
 			list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{typed(t, d, some(r, 3*m*k), 3, m, k), b}, outs: 1,
 				near: near})
 		}
+	}
+	for turned := range int64(4) { // of whole tiles
+		const m, n, k = 128, 256, 256
+		a, b := []int{m, k}, []int{k, n}
+		if turned&1 != 0 {
+			slices.Reverse(a)
+		}
+		if turned&2 != 0 {
+			slices.Reverse(b)
+		}
+		in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+		attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.25)}
+		list = append(list, nodeCase{op: "Gemm", attrs: attrs, in: in, outs: 1, near: near},
+			nodeCase{op: "Gemm", attrs: attrs, in: in[:2], outs: 1, near: near})
 	}
 	return list
 }
@@ -113,7 +127,7 @@ func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		return tensorOf(t, list, n)
 	}
 	types := []tensor.DType{tensor.U8, tensor.I8}
-	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {129, 200, 328}} {
+	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 48}, {129, 208, 328}, {128, 128, 256}} {
 		m, n, k := s[0], s[1], s[2]
 		for _, a := range types {
 			for _, b := range types {
@@ -146,7 +160,7 @@ func TestMatrices(t *testing.T) {
 		t.Run(setting.name, func(t *testing.T) {
 			t.Parallel()
 			s := compareWith(t, setting.options, matrixNodes(t, rand.New(rand.NewPCG(7, 3))))
-			for _, name := range append(vulkan.MatrixKernels(), "matmul/join") {
+			for _, name := range vulkan.MatrixKernels() {
 				if strings.Contains(s.how, name) != setting.has {
 					t.Errorf("a node ran by %s: %v", name, !setting.has)
 				}
@@ -157,7 +171,8 @@ func TestMatrices(t *testing.T) {
 
 // emulated are products of matrices of NVIDIA's devices.
 var emulated = [][]vk.Matrix{
-	{{M: 16, N: 16, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 16, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 16, K: 32, Operands: "i8", Sums: "i32"}},
+	{{M: 16, N: 16, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 16, K: 16, Operands: "f16", Sums: "f16"},
+		{M: 16, N: 16, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 16, K: 32, Operands: "i8", Sums: "i32"}},
 	{{M: 16, N: 8, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 8, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 8, K: 32, Operands: "i8", Sums: "i32"}},
 }
 
@@ -170,7 +185,7 @@ func TestEmulatedMatrices(t *testing.T) {
 			if testing.Short() && i%3 != 1 {
 				t.Skip("a third of the tiles in short runs")
 			}
-			defer vulkan.OnlyMatrixTile(i)()
+			defer vulkan.OnlyMatrixTile(i, []int{1, 132}[i%2])()
 			d := open(t, vulkan.Options{Everything: true})
 			d.Emulate(emulated[i%len(emulated)]...)
 			if !d.HoldsMatrixTile() {
@@ -186,7 +201,7 @@ func TestEmulatedMatrices(t *testing.T) {
 			how += compareOn(t, d, list).how
 		})
 	}
-	for _, name := range vulkan.MatrixKernels() {
+	for _, name := range append(vulkan.MatrixKernels(), "matmul/matrix/f16_straight", "quant/matrix/integers_straight") {
 		if !strings.Contains(how, name) {
 			t.Errorf("no node ran by %s", name)
 		}
@@ -196,11 +211,12 @@ func TestEmulatedMatrices(t *testing.T) {
 // TestMatrixTiles checks the tiles of products on devices of different limits.
 func TestMatrixTiles(t *testing.T) {
 	nvidia := vk.Caps{SubgroupSize: 32, Subgroups: 64, MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64},
-		MaxShared: 48 << 10}
+		MaxShared: 48 << 10, MaxRange: 1 << 30, MaxGroups: [3]int{65535, 65535, 65535}}
 	for _, x := range []struct {
 		m, n, k        int
 		operands, sums string
-	}{{16, 8, 8, "f16", "f32"}, {16, 16, 32, "f16", "f16"}, {16, 16, 16, "f16", "f32"}, {16, 8, 16, "f16", "f32"}, {16, 16, 32, "i8", "i32"}} {
+	}{{16, 8, 8, "f16", "f32"}, {16, 16, 32, "f16", "f16"}, {16, 16, 16, "f16", "f32"}, {16, 8, 16, "f16", "f32"},
+		{16, 16, 32, "i8", "i32"}} {
 		nvidia.Matrices = append(nvidia.Matrices, vk.Matrix{M: x.m, N: x.n, K: x.k, Operands: x.operands, Sums: x.sums})
 	}
 	small := nvidia
@@ -209,22 +225,24 @@ func TestMatrixTiles(t *testing.T) {
 		name       string
 		caps       vk.Caps
 		elements   string
-		m, n, z    int
+		m, n, k, z int
 		rows, cols int // 0: no tile
+		parts      int
 	}{
-		{"large", nvidia, "f16", 4096, 4096, 1, 128, 256},
-		{"few groups", nvidia, "f16", 1024, 1024, 1, 64, 64},
-		{"narrow", nvidia, "f16", 4096, 64, 1, 32, 64},
-		{"batch", nvidia, "f16", 128, 256, 128, 128, 256},
-		{"vector", nvidia, "f16", 4096, 1, 1, 0, 0},
-		{"few rows", nvidia, "f16", 5, 4096, 1, 16, 32},
-		{"codes", nvidia, "i8", 4096, 4096, 1, 128, 256},
-		{"no such elements", nvidia, "bf16", 4096, 4096, 1, 0, 0},
-		{"little memory", small, "f16", 4096, 4096, 1, 64, 64},
+		{"large", nvidia, "f16", 4096, 4096, 4096, 1, 128, 128, 1},
+		{"few groups", nvidia, "f16", 128, 768, 768, 1, 32, 32, 1},
+		{"more groups", nvidia, "f16", 128, 3072, 768, 1, 64, 64, 1},
+		{"many terms", nvidia, "f16", 128, 768, 30720, 1, 64, 64, 8},
+		{"batch", nvidia, "f16", 512, 512, 512, 128, 128, 128, 1},
+		{"vector", nvidia, "f16", 4096, 1, 4096, 1, 0, 0, 0},
+		{"few rows", nvidia, "f16", 5, 4096, 4096, 1, 32, 32, 1},
+		{"codes", nvidia, "i8", 4096, 4096, 4096, 1, 128, 128, 1},
+		{"no such elements", nvidia, "bf16", 4096, 4096, 4096, 1, 0, 0, 0},
+		{"little memory", small, "f16", 4096, 4096, 4096, 1, 64, 64, 1},
 	} {
-		rows, cols := vulkan.MatrixTile(tt.caps, tt.elements, tt.m, tt.n, tt.z)
-		if rows != tt.rows || cols != tt.cols {
-			t.Errorf("%s: the tile is %dx%d, want %dx%d", tt.name, rows, cols, tt.rows, tt.cols)
+		rows, cols, parts := vulkan.MatrixTile(tt.caps, tt.elements, tt.m, tt.n, tt.k, tt.z)
+		if rows != tt.rows || cols != tt.cols || parts != tt.parts {
+			t.Errorf("%s: the tile is %dx%d in %d parts, want %dx%d in %d", tt.name, rows, cols, parts, tt.rows, tt.cols, tt.parts)
 		}
 	}
 }

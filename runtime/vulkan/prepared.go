@@ -25,8 +25,11 @@ type recipe struct {
 func isPrepared(o *device.Operand) bool { return o.Place == device.Const && o.Index <= recipeIndex }
 
 // prepared returns an operand of n bytes that a shader computes of a constant of the model, by at
-// least invocations invocations. The constant never moves.
-func (b *binder) prepared(source []byte, n int, name, variant string, invocations int, w words) (device.Operand, error) {
+// least invocations invocations. Constants are the shader's after the size of a workgroup. The
+// constant of the model never moves.
+func (b *binder) prepared(
+	source []byte, n int, name, variant string, invocations int, constants []uint32, w words,
+) (device.Operand, error) {
 	o := device.Operand{Place: device.Const, Data: source, Bytes: n}
 	m, err := b.module(name, variant)
 	if err != nil {
@@ -35,7 +38,8 @@ func (b *binder) prepared(source []byte, n int, name, variant string, invocation
 	if err := b.checkVisible([]device.Operand{o, {Place: device.Const, Data: source}}); err != nil {
 		return o, err
 	}
-	k := &kernel{module: m, constants: []uint32{groupSize}, groups: b.flatGroups((invocations + groupSize - 1) / groupSize)}
+	k := &kernel{module: m, constants: append([]uint32{groupSize}, constants...),
+		groups: b.flatGroups((invocations + groupSize - 1) / groupSize)}
 	o.Index = recipeIndex - b.weights.recipe(&recipe{source: source, kernel: k, push: w, bytes: n})
 	return o, nil
 }

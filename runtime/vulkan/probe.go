@@ -7,6 +7,7 @@ import (
 	"time"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/shaders"
 )
 
@@ -132,27 +133,39 @@ func (d *Device) timeRow(n int) (float64, error) {
 // computes it. Elements are f32, f16, bf16 or i8.
 func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader string, err error) {
 	left, right := matrixSide{words: true}, matrixSide{down: true, words: true}
+	size := tiled{n, n, n, 1, 4}
 	bytes := map[string]int{"f32": 4, "f16": 2, "bf16": 2, "i8": 1}[elements] * n * n
 	if elements == "i8" {
-		t := d.matrixTiling("quant/matrix", elements, n, n, 1, 1, left, right)
+		right.down = false // as constants are turned
+		t := d.matrixTiling("quant/matrix", elements, size, 1, left, right)
 		if t == nil {
 			return 0, "", failure(fmt.Errorf("the device has no cooperative matrices of %s", elements))
 		}
-		constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right), make([]uint32, 4))
+		signed := []uint32{1, 1, 0, 0}
+		variant, constants := "integers", slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right),
+			signed, []uint32{1, 0, 0})
+		if t.isWhole(size, left, right) {
+			variant, constants[len(constants)-2] = "integers_straight", 1
+		}
 		w := append(squares(n, n), make(words, 10)...)
-		seconds, err = d.time(t.shader, "integers", constants, w, t.grid(n, n, 1), bytes, 256, 256, bytes, 256, 256, 256,
-			256, 256, 256, 4*bytes)
+		const bRow, bCol = 5, 6
+		w[bRow], w[bCol] = w[bCol], w[bRow]
+		seconds, err = d.time(t.shader, variant, constants, w, t.grid(n, n, 1), bytes, 256, 256, bytes, 256, 256, 256,
+			256, 256, 256, 4*bytes, 256, 256, 256, 256)
 		return seconds, t.shader, err
 	}
 	sizes := []int{bytes, bytes, 256, bytes, 256, 256}
 	w := squares(n, n).plainSums()
-	if t := d.matrixTiling("matmul/matrix", elements, n, n, 1, 1, left, right); t != nil {
-		constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right), []uint32{1})
-		seconds, err = d.time(t.shader, elements, constants, w, t.grid(n, n, 1), sizes[:5]...)
+	if t := d.matrixTiling("matmul/matrix", elements, size, 1, left, right); t != nil {
+		variant, constants := elements, slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right),
+			[]uint32{1, uint32(kit.Btoi(t.isWhole(size, left, right)))})
+		if t.isWhole(size, left, right) && d.sumsIn(elements) {
+			variant += "_straight"
+		}
+		seconds, err = d.time(t.shader, variant, constants, w, t.grid(n, n, 1), sizes...)
 		return seconds, t.shader, err
 	}
-	const sums = 4
-	t, parts := d.choose(productTiles, tiled{n, n, n, 1, sums})
+	t, parts := d.choose(productTiles, size)
 	if t == nil || parts > 1 {
 		return 0, "", failure(fmt.Errorf("no tile of products of %d rows and columns fits the device", n))
 	}
@@ -166,7 +179,7 @@ func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader st
 
 // time returns the seconds of the fastest run of a shader on buffers with sizes in bytes.
 func (d *Device) time(name, variant string, constants []uint32, w words, groups [3]int, sizes ...int) (float64, error) {
-	m, err := shaders.Find(name, variant)
+	m, err := d.find(name, variant)
 	if err != nil {
 		return 0, err
 	}

@@ -207,9 +207,10 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
-	left := sideOf(wordElements, m, o.K, o.K, 1)
-	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, m, o.N, 1, 1, left, matrixSide{}); t != nil &&
-		o.Block%wordElements == 0 {
+	word := wordBytes / d.Bytes(1)
+	left := sideOf(word, m, o.K, o.K, 1)
+	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, tiled{m, o.N, o.K, 1, 4}, 1, left, matrixSide{}); t != nil &&
+		o.Block%word == 0 {
 		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1),
 			slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
 	}

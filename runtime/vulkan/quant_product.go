@@ -1,8 +1,6 @@
 package vulkan
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/lower"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -68,6 +66,10 @@ func (b *binder) ByteProduct(_ string, p *lower.ByteProduct) error {
 	}
 	bScale, bScales := b.optional(p.BScale)
 	bZero, bZeros := b.optional(p.BZero)
+	codes, err := b.turned(p, g)
+	if err != nil {
+		return err
+	}
 	yScale, scaled := b.optional(p.YScale)
 	yZero, _ := b.optional(p.YZero)
 	bias, biased := b.optional(p.Bias)
@@ -87,13 +89,13 @@ func (b *binder) ByteProduct(_ string, p *lower.ByteProduct) error {
 	}
 	b.step.InPlace = nil
 	defer b.works(g.m * g.n * g.k * z)
-	operands := []device.Operand{a, aScale, aZero, b.in(p.B), bScale, bZero, yScale, yZero, bias, p.Add, p.Y}
+	operands := []device.Operand{a, aScale, aZero, codes, bScale, bZero, yScale, yZero, bias, p.Add, p.Y}
 	signs := []uint32{signed(aType), signed(b.DType(p.B)), signed(p.Result), half}
-	left := sideOf(wordElements, g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
-	right := sideOf(wordElements, g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
-	if t := b.dev.matrixTiling("quant/matrix", "i8", g.m, g.n, z, 1, left, right); t != nil {
-		return b.dispatch(t.shader, variant, t.size, t.grid(g.m, g.n, z),
-			slices.Concat(t.constants, wordConstants(left, right), signs), w, operands...)
+	left := sideOf(wordBytes, g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
+	right := sideOf(wordBytes, g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
+	size := tiled{g.m, g.n, g.k, z, 4}
+	if t := b.dev.matrixTiling("quant/matrix", "i8", size, mostShares, left, right); t != nil {
+		return b.codesByMatrices(&codeProduct{p, g, size, aType, left, right}, t, variant, signs, w, operands)
 	}
 	if b.dev.features&shaders.IntDot != 0 {
 		variant += "_dot"

@@ -9,10 +9,11 @@ import (
 
 // tiling describes how a shader computes products by tiles, one per workgroup.
 type tiling struct {
-	shader     string
-	size       int // invocations of a workgroup
-	rows, cols int // of a tile
-	constants  []uint32
+	shader           string
+	size             int // invocations of a workgroup
+	rows, cols, step int // of a tile
+	parts            int // workgroups that share the terms of a tile
+	constants        []uint32
 }
 
 // grid returns the grid of tiles for z results [m,n].
@@ -81,33 +82,50 @@ type tiled struct{ m, n, k, z, bytes int }
 // choose returns the tile of the list that computes products in the least time, and the number of
 // workgroups that share the terms of one. It returns nil if none fits the device.
 func (d *Device) choose(list []tile, p tiled) (best *tile, parts int) {
-	const launch, join, joined = 5, 3, 60e3 // microseconds, and bytes per microsecond that one workgroup joins
-	c, units, least := &d.info.Caps, d.units(), math.Inf(1)
+	c, least := &d.info.Caps, math.Inf(1)
 	for i := range list {
 		t := &list[i]
-		across, down := t.grid(p.m, p.n)
-		if t.size() > min(c.MaxInvocations, c.MaxGroupSize[0]) || t.shared(p.bytes) > c.MaxShared ||
-			across > c.MaxGroups[0] || down > c.MaxGroups[1] {
+		if t.size() > min(c.MaxInvocations, c.MaxGroupSize[0]) || t.shared(p.bytes) > c.MaxShared {
 			continue
 		}
-		tiles, terms := across*down*p.z, t.step*t.slices
-		for _, n := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32} {
-			steps := ((p.k+terms-1)/terms + n - 1) / n
-			shares := units > 1 && steps > 1 && tiles*n <= 8*units && n*tiles*t.m*t.n*p.bytes <= c.MaxRange
-			if n > 1 && !shares || n*p.z > c.MaxGroups[2] {
-				break
-			}
-			waves := (tiles*n + units - 1) / units
-			cost := launch + float64(steps)*max(t.alone, t.each*float64(waves))
-			if n > 1 {
-				cost += join + float64(n*t.m*t.n*p.bytes)/joined
-			}
-			if cost < least {
-				least, best, parts = cost, t, n
-			}
+		if cost, n := d.cost(p, t.m, t.n, t.step*t.slices, mostShares, t.alone, t.each); cost < least {
+			least, best, parts = cost, t, n
 		}
 	}
 	return best, parts
+}
+
+// mostShares is the most workgroups that share the terms of a tile.
+const mostShares = 32
+
+// cost returns the least microseconds that products take by tiles [m,n] and steps of some terms, and
+// the number of workgroups, at most the given one, that then share the terms of a tile. Products
+// with too many tiles for a grid cost infinity.
+func (d *Device) cost(p tiled, m, n, terms, most int, alone, each float64) (least float64, parts int) {
+	const launch, join, joined = 5, 3, 60e3 // microseconds, and bytes per microsecond that one workgroup joins
+	c, units := &d.info.Caps, d.units()
+	least = math.Inf(1)
+	across, down := (p.n+n-1)/n, (p.m+m-1)/m
+	if across > c.MaxGroups[0] || down > c.MaxGroups[1] {
+		return least, 0
+	}
+	tiles := across * down * p.z
+	for _, share := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, mostShares} {
+		steps := ((p.k+terms-1)/terms + share - 1) / share
+		shares := units > 1 && steps > 1 && tiles*share <= 8*units && share*tiles*m*n*p.bytes <= c.MaxRange
+		if share > most || share > 1 && !shares || share*p.z > c.MaxGroups[2] {
+			break
+		}
+		waves := (tiles*share + units - 1) / units
+		cost := launch + float64(steps)*max(alone, each*float64(waves))
+		if share > 1 {
+			cost += join + float64(share*m*n*p.bytes)/joined
+		}
+		if cost < least {
+			least, parts = cost, share
+		}
+	}
+	return least, parts
 }
 
 // deviceUnits estimates the workgroups that a device computes beside each other, by its type.
@@ -129,15 +147,13 @@ func tileVariant(variant string, function uint32) string {
 	return variant + shaders.AnyFunction
 }
 
-// shares returns scratch for the sums of parts, and counters of the parts that are done. A workgroup
-// that adds the parts sets its counter to 0 again.
-func (b *binder) shares(t *tile, p tiled, parts int) (sums, counters device.Operand) {
+// shares returns scratch for the sums of parts, some bytes of each part of a tile, and counters of the
+// parts that are done. A workgroup that adds the parts sets its counter to 0 again.
+func (b *binder) shares(parts, tiles, bytes int) (sums, counters device.Operand) {
 	if parts == 1 {
 		return device.Operand{}, device.Operand{}
 	}
-	across, down := t.grid(p.m, p.n)
-	tiles := across * down * p.z
-	return b.temp(tiles * parts * t.m * t.n * p.bytes), constant(make([]uint32, tiles)...)
+	return b.temp(tiles * parts * bytes), constant(make([]uint32, tiles)...)
 }
 
 // byTiles adds the dispatch of z products by tiles in registers.
@@ -149,8 +165,8 @@ func (b *binder) byTiles(
 	if t == nil {
 		return device.Refuse("no tile of a product [%d,%d] fits the device", x.m, x.n)
 	}
-	sums, counters := b.shares(t, p, parts)
 	across, down := t.grid(x.m, x.n)
+	sums, counters := b.shares(parts, across*down*z, t.m*t.n*p.bytes)
 	constants := t.constants(parts, function)
 	constants.bool(left.down, right.down, left.words, right.words, x.n%tileWord == 0)
 	groups := [3]int{across, down, z * parts}

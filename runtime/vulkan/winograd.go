@@ -71,7 +71,7 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 func (b *binder) filterPoints(variant string, n int) (device.Operand, error) {
 	bytes, w := tensor.F32.Bytes(winogradPoints*n), words{uint32(n)}
 	if c := b.Const(1); c != nil {
-		return b.prepared(c.Bytes(), bytes, "conv/points_filter", variant, n, w)
+		return b.prepared(c.Bytes(), bytes, "conv/points_filter", variant, n, nil, w)
 	}
 	points := b.temp(bytes)
 	return points, b.flat("conv/points_filter", variant, n, nil, w, b.in(1), points)

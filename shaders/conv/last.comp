@@ -2,26 +2,24 @@
 // product are the pixels of all images, columns the filters [f,h,w,c] of a group, and z of the grid
 // numbers the groups. A word is eight channels. Operand 5 has for each word along k its offset from
 // the first of a window, in words, and the steps along the axes, 16 bits each. PLAIN filters are
-// single elements without padding, and need no table. PARTS workgroups share a sum: they write what
-// comes before the function to operand 6, one after another, and matmul/join adds it.
+// single elements without padding, and need no table.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
+#define PARTIAL 6
+#define PARTS_ID 13
 #include "matrix.glsl"
 #include "epilogue.glsl"
 #include "conv.glsl"
 
 layout(constant_id = 12) const uint PLAIN = 0;
-layout(constant_id = 13) const uint PARTS = 1;
 
 layout(std430, binding = 0) readonly buffer XWords { WORD x_words[]; };
 layout(std430, binding = 1) readonly buffer WWords { WORD w_words[]; };
 layout(std430, binding = 5) readonly buffer Terms { uvec2 terms[]; };
-layout(std430, binding = 6) writeonly buffer Sums { float sums_of_part[]; };
 
 uint group() { return gl_WorkGroupID.z / PARTS; }
-uint part() { return gl_WorkGroupID.z % PARTS; }
 
 // A window is the place of a row: the first word, and the coordinates of that element, 16 bits each.
 // NOWHERE are the coordinates behind the last pixel: no step leads from them into an image.
@@ -60,14 +58,13 @@ void result(uint r, uint c, SUM sum) {
     if (row >= images * pixels() || col >= filters) return;
     uint channel = group() * filters + col, at = row * groups * filters + channel;
     float v = sum;
-    if ((has & 1) != 0 && part() == 0) v += LOAD(bias[channel]);
-    if ((has & 2) != 0 && part() == 0) v += LOAD(add[at]);
-    if (PARTS > 1) sums_of_part[part() * images * pixels() * groups * filters + at] = v;
-    else y[at] = STORE(EPILOGUE(v, then, p, q));
+    if ((has & 1) != 0) v += LOAD(bias[channel]);
+    if ((has & 2) != 0) v += LOAD(add[at]);
+    y[at] = STORE(EPILOGUE(v, then, p, q));
 }
 
 void main() {
     find_windows();
-    uint terms_of_part = (depth() + PARTS * TILE_K - 1) / (PARTS * TILE_K) * TILE_K, first = part() * terms_of_part;
-    multiply(first, min(depth(), first + terms_of_part));
+    uint tile = (group() * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    multiply_part(depth(), tile, gl_WorkGroupID.z % PARTS);
 }

@@ -12,7 +12,7 @@
 #define gl_CooperativeMatrixLayoutColumnMajor 1
 
 struct Place {
-    uint at, stride; // words
+    uint at, stride; // pieces
     bool turned;     // columns are neighbours
 };
 #define LEFT_MATRIX Place
@@ -32,8 +32,8 @@ SUM_MATRIX zero_sums() {
     return z;
 }
 
-// number_of returns element i of a word.
-SUM number_of(WORD w, uint i) {
+// number_of returns element i of a piece.
+SUM number_of(PIECE w, uint i) {
 #if defined(TYPE_I8)
     return bitfieldExtract(int(w[i / 4]), int(i % 4 * 8), 8);
 #elif defined(TYPE_BF16)
@@ -57,10 +57,15 @@ SUM_MATRIX coopMatMulAdd(Place l, Place r, SUM_MATRIX sums) {
     return sums;
 }
 
-#define coopMatStore(m, to, begin, stride, order) \
+#define STORE_AS(type, m, to, begin, stride) \
     [[unroll]] for (uint own = 0; own < OWN; own++) { \
         uint e = gl_SubgroupInvocationID + own * SUBGROUP; \
-        to[begin + e / MATRIX_N * stride + e % MATRIX_N] = m.own[own]; \
+        to[(begin) + e / MATRIX_N * (stride) + e % MATRIX_N] = type(m.own[own]); \
     }
+
+Share TIMES(Share m, SUM by) {
+    [[unroll]] for (uint i = 0; i < OWN; i++) m.own[i] *= by;
+    return m;
+}
 
 #endif

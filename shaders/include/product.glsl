@@ -51,11 +51,16 @@ const uint A_FLIP = A_SIGNED != 0 ? 0u : 0x80808080u, B_FLIP = B_SIGNED != 0 ? 0
 uint a_begin(uint q) { return q / batch2 / batch1 * a_batch[0] + q / batch2 % batch1 * a_batch[1] + q % batch2 * a_batch[2]; }
 uint b_begin(uint q) { return q / batch2 / batch1 * b_batch[0] + q / batch2 % batch1 * b_batch[1] + q % batch2 * b_batch[2]; }
 
+// a_lane and b_lane number row i and column j of matrix q among the rows and columns of all matrices
+// of an operand.
+uint a_lane(uint q, uint i) { return k == 0 ? i : a_begin(q) / k + i; }
+uint b_lane(uint q, uint j) { return k * n == 0 ? j : b_begin(q) / (k * n) * n + j; }
+
 // take_sum stores the result at row i and column j of matrix q. sum is the sum of products of
 // signed codes, row the sum of the row's codes and column the sum of the column's codes.
 void take_sum(uint q, uint i, uint j, int sum, int row, int column) {
-    uint a_lane = k == 0 ? 0 : a_begin(q) / k + i, b_lane = (k * n == 0 ? 0 : b_begin(q) / (k * n) * n) + j, at = (q * m + i) * n + j;
-    int za = a_zeros == 0 ? 0 : CODE_OF(a_zero, a_lane % a_zeros, A_SIGNED), zb = b_zeros == 0 ? 0 : CODE_OF(b_zero, b_lane % b_zeros, B_SIGNED);
+    uint left = a_lane(q, i), right = b_lane(q, j), at = (q * m + i) * n + j;
+    int za = a_zeros == 0 ? 0 : CODE_OF(a_zero, left % a_zeros, A_SIGNED), zb = b_zeros == 0 ? 0 : CODE_OF(b_zero, right % b_zeros, B_SIGNED);
     za -= A_SIGNED != 0 ? 0 : 128;
     zb -= B_SIGNED != 0 ? 0 : 128;
     sum += int(k) * za * zb - zb * row - za * column;
@@ -63,8 +68,8 @@ void take_sum(uint q, uint i, uint j, int sum, int row, int column) {
 #if defined(RESULT_BYTES) || defined(RESULT_FLOATS)
     precise float by = alpha, rows = 1.0;
     if (a_scales == 1) by *= SCALE_OF(a_scale, 0, HALF);
-    if (a_scales > 1) rows = SCALE_OF(a_scale, a_lane % a_scales, HALF);
-    if (b_scales != 0) by *= SCALE_OF(b_scale, b_lane % b_scales, HALF);
+    if (a_scales > 1) rows = SCALE_OF(a_scale, left % a_scales, HALF);
+    if (b_scales != 0) by *= SCALE_OF(b_scale, right % b_scales, HALF);
     if (scaled != 0) by /= SCALE_OF(y_scale, 0, HALF);
     precise float v = float(sum) * (rows * by);
 #endif
