@@ -24,7 +24,7 @@ var quantKernels = []Kernel{
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
 	{"quant/nbits4", 9, 8, 1<<5 | 1<<8, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows,
 		[]Variant{{Name: "f32_normed", Defines: []string{"TYPE_F32", "NORMED=6"}}})},
-	{"quant/nbits_matrix", 6, 8, 1 << 5, matrixConstants("left words", "bits"), matrices("f16 bf16")},
+	{"quant/nbits_matrix", 8, 8, 1<<5 | 1<<6 | 1<<7, matrixConstants("left words", "bits", "parts", "whole"), matrices("f16 bf16")},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits", "precision"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},

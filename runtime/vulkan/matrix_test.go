@@ -48,8 +48,13 @@ func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (li
 				near: near})
 		}
 	}
-	for turned := range int64(4) { // of whole tiles
-		const m, n, k = 128, 256, 256
+	return append(list, wholeProducts(t, r, d, near)...)
+}
+
+// wholeProducts are products of whole tiles, with and without an addend.
+func wholeProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
+	const m, n, k = 128, 256, 256
+	for turned := range int64(4) {
 		a, b := []int{m, k}, []int{k, n}
 		if turned&1 != 0 {
 			slices.Reverse(a)
@@ -88,7 +93,7 @@ func convolutions(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (lis
 // fewBits are products by weights of few bits, rounded to elements of type d. The products are so
 // small that this rounding is within near.
 func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
-	for _, s := range [][3]int{{7, 37, 100}, {40, 64, 128}} {
+	for _, s := range [][3]int{{7, 37, 100}, {40, 64, 128}, {64, 128, 1024}} {
 		m, n, k := s[0], s[1], s[2]
 		for _, bits := range []int{2, 4, 8} {
 			const block = 32
@@ -96,7 +101,7 @@ func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []n
 			bytes := func(n int) []uint8 { return kit.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
 			attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", int64(bits)),
 				ints("block_size", block)}
-			scales := kit.Convert(some(r, n*blocks), func(v float32) float32 { return v / 128 })
+			scales := kit.Convert(some(r, n*blocks), func(v float32) float32 { return v / float32(max(128, k)) })
 			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k),
 				tensorOf(t, bytes(n*blocks*block*bits/8), n, blocks, block*bits/8), typed(t, d, scales, n*blocks)}
 			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1,
@@ -126,6 +131,11 @@ func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		}
 		return tensorOf(t, list, n)
 	}
+	middle := func(d tensor.DType) *tensor.Tensor { // a zero point that signed codes need not know
+		x := tensor.New(d, 1)
+		x.Bytes()[0] = map[tensor.DType]byte{tensor.U8: 128}[d]
+		return x
+	}
 	types := []tensor.DType{tensor.U8, tensor.I8}
 	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 48}, {129, 208, 328}, {128, 128, 256}} {
 		m, n, k := s[0], s[1], s[2]
@@ -134,6 +144,7 @@ func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
 				list = append(list,
 					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, 2, m, k), codes(b, k, n), codes(a, 1), codes(b, n)}, outs: 1},
 					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, m, k), codes(b, k, n)}, outs: 1},
+					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, m, k), codes(b, k, n), middle(a), middle(b)}, outs: 1},
 					nodeCase{op: "QLinearMatMul", in: []*tensor.Tensor{codes(a, m, k), scale(1), codes(a, 1), codes(b, k, n), scale(n), codes(b, n), scale(1), codes(a, 1)}, outs: 1},
 					nodeCase{domain: kit.Microsoft, op: "QGemm", attrs: []*graph.Attr{ints("transA", 1), ints("transB", 1)}, outs: 1, near: 1e-6,
 						in: []*tensor.Tensor{codes(a, k, m), scale(1), codes(a, 1), codes(b, n, k), scale(1), codes(b, 1), tensorOf(t, kit.Convert(picks(r, n, 1000), func(x int64) int32 { return int32(x) }), n)}})
@@ -173,11 +184,12 @@ func TestMatrices(t *testing.T) {
 var emulated = [][]vk.Matrix{
 	{{M: 16, N: 16, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 16, K: 16, Operands: "f16", Sums: "f16"},
 		{M: 16, N: 16, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 16, K: 32, Operands: "i8", Sums: "i32"}},
-	{{M: 16, N: 8, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 8, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 8, K: 32, Operands: "i8", Sums: "i32"}},
+	{{M: 16, N: 8, K: 16, Operands: "f16", Sums: "f32"}, {M: 16, N: 8, K: 16, Operands: "f16", Sums: "f16"},
+		{M: 16, N: 8, K: 16, Operands: "bf16", Sums: "f32"}, {M: 16, N: 8, K: 32, Operands: "i8", Sums: "i32"}},
 }
 
 // TestEmulatedMatrices compares the shaders of cooperative matrices with the CPU on devices without
-// such matrices, by every tile that fits the device. Tiles take turns at the nodes.
+// such matrices, by every tile that fits the device. Tiles take turns at most nodes.
 func TestEmulatedMatrices(t *testing.T) {
 	how := ""
 	for i := range vulkan.MatrixTiles {
@@ -192,8 +204,10 @@ func TestEmulatedMatrices(t *testing.T) {
 				t.Log("the device has too little memory for the tile")
 				return
 			}
-			var list []nodeCase
-			for k, c := range matrixNodes(t, rand.New(rand.NewPCG(uint64(i), 3))) {
+			r := rand.New(rand.NewPCG(uint64(i), 3))
+			list := append(wholeProducts(t, r, tensor.F16, 4*nears[tensor.F16]), nodeCase{op: "MatMulInteger",
+				in: []*tensor.Tensor{integers(t, r, tensor.I8, 128, 256), integers(t, r, tensor.I8, 256, 128)}, outs: 1})
+			for k, c := range matrixNodes(t, r) {
 				if k%vulkan.MatrixTiles == i {
 					list = append(list, c)
 				}

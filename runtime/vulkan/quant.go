@@ -209,10 +209,12 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
 	word := wordBytes / d.Bytes(1)
 	left := sideOf(word, m, o.K, o.K, 1)
-	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, tiled{m, o.N, o.K, 1, 4}, 1, left, matrixSide{}); t != nil &&
-		o.Block%word == 0 {
-		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1),
-			slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
+	size := tiled{m, o.N, o.K, 1, 4}
+	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, size, mostShares, left, matrixSide{}); t != nil && o.Block%word == 0 {
+		grid, isWhole := t.grid(m, o.N, t.parts), t.isWhole(size, left, matrixSide{words: true})
+		sums, counters := b.shares(t.parts, grid[0]*grid[1], 4*t.rows*t.cols)
+		return b.dispatch(t.shader, variant, t.size, grid, slices.Concat(t.constants, wordConstants(left),
+			[]uint32{uint32(o.Bits), uint32(t.parts), uint32(kit.Btoi(isWhole))}), w, append(operands, sums, counters)...)
 	}
 	if o.Bits == 4 && o.Block%unit == 0 {
 		return b.nbits4(o, variant, m, w, operands...)
