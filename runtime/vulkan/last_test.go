@@ -48,6 +48,15 @@ func inLayouts(
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &ran{out: out, plan: planOf(t, s, in)}
+	for i := range prof.Steps {
+		r.how += prof.Steps[i].How + "\n"
+	}
+	return r
+}
+
+func planOf(t *testing.T, s byname.Session, in map[string]tensor.Value) string {
+	t.Helper()
 	values := map[string]*tensor.Tensor{}
 	for name, v := range in {
 		values[name] = v.(*tensor.Tensor)
@@ -56,11 +65,7 @@ func inLayouts(
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &ran{out: out, plan: pl.String()}
-	for i := range prof.Steps {
-		r.how += prof.Steps[i].How + "\n"
-	}
-	return r
+	return pl.String()
 }
 
 // lastCase is a node with images of one element type. Its inputs are given by extents. The first
@@ -263,6 +268,24 @@ func TestChannelsLastNet(t *testing.T) {
 		x, y := got.out["y"].(*tensor.Tensor), want.out["y"].(*tensor.Tensor)
 		if at := differ(x, y, 4*nears[tensor.F16]); at >= 0 {
 			t.Errorf("element %d is %s, on %s %s", at, element(x, at), name, element(y, at))
+		}
+	}
+}
+
+// TestChannelsFirst checks that plans have no value with channels last if elements are float32, or the
+// device has no cooperative matrices.
+func TestChannelsFirst(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		device *vulkan.Device
+		d      tensor.DType
+	}{
+		{"float32", matricesDevice(t), tensor.F32},
+		{"no matrices", open(t, vulkan.Options{Everything: true, Level: vulkan.L2}), tensor.F16},
+	} {
+		m, in := residualNet(t, c.d)
+		if p := planOf(t, session(t, m, accelerator(t, c.device)), in); strings.Contains(p, "channels last") {
+			t.Errorf("%s: the plan has values with channels last:\n%s", c.name, p)
 		}
 	}
 }
