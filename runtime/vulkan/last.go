@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -37,8 +38,11 @@ var lastRows = []lastRow{
 		func(o *nn.Conv, b *binder) error { return bindLastConv(o, kit.Epilogue{}, b) }),
 	lastRowFor("channels last", convolved[*nn.FusedConv],
 		func(o *nn.FusedConv, b *binder) error { return bindLastConv(&o.Conv, o.Epilogue, b) }),
-	lastRowFor("windows", pooled, bindPool),
+	lastRowFor("windows", func(_ *nn.Pool, b *device.Binding) ([]int, bool) { return []int{0}, !b.Wants(1) }, bindPool),
 	lastRowFor("reduce", func(*nn.GlobalPool, *device.Binding) ([]int, bool) { return []int{0}, true }, bindLastGlobalPool),
+	lastRowFor("batch_norm",
+		func(o *nn.BatchNorm, _ *device.Binding) ([]int, bool) { return []int{0}, o.Spatial && !o.Training }, bindBatchNorm),
+	lastRowFor("resample", func(*vision.Resize, *device.Binding) ([]int, bool) { return []int{0}, true }, bindResize),
 }
 
 // lastByType finds the row of an operator by its Go type.
@@ -57,8 +61,6 @@ func convolved[T op.Op](_ T, b *device.Binding) ([]int, bool) {
 	}
 	return []int{0}, true
 }
-
-func pooled(_ *nn.Pool, b *device.Binding) ([]int, bool) { return []int{0}, !b.Wants(1) }
 
 // imagesOf is lastRow.images for any node. Values joined or split along channels, and operands of
 // functions of elements, are images.

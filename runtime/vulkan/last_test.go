@@ -74,6 +74,7 @@ type lastCase struct {
 	op     string
 	in     [][]int
 	images int
+	scales []float32 // input 2, if it is not nil
 	attrs  []*graph.Attr
 	outs   int    // 0 for 1
 	how    string // a kernel of the node with channels last; empty if it is computed in planes
@@ -105,6 +106,10 @@ var lastCases = []lastCase{
 	{op: "MaxPool", in: [][]int{{1, 3, 8, 8}}, images: 1, attrs: []*graph.Attr{extents("kernel_shape", 2, 2)}, outs: 2},
 	{op: "GlobalAveragePool", in: [][]int{{2, 19, 7, 5}}, images: 1, how: "reduce/reduce/"},
 	{op: "GlobalMaxPool", in: [][]int{{2, 19, 7, 5}}, images: 1, how: "reduce/reduce/"},
+	{op: "BatchNormalization", in: [][]int{{2, 19, 7, 5}, {19}, {19}, {19}, {19}}, images: 1, attrs: []*graph.Attr{number("epsilon", 3)}, how: "norm/batch/"},
+	{op: "Resize", in: [][]int{{2, 5, 6, 4}}, images: 1, scales: []float32{1, 1, 2, 0.5}, how: "resize/nearest/"},
+	{op: "Resize", in: [][]int{{2, 5, 6, 4}}, images: 1, scales: []float32{1, 1, 2, 1.5}, attrs: []*graph.Attr{text("mode", "linear")}, how: "resize/resample/"},
+	{op: "Resize", in: [][]int{{2, 4, 6, 4}}, images: 1, scales: []float32{1, 2, 2, 1}},
 	{op: "Relu", in: [][]int{{2, 5, 3, 4}}, images: 1, how: "eltwise/unary/"},
 	{op: "Add", in: [][]int{{2, 5, 3, 4}, {2, 5, 3, 4}}, images: 2, how: "eltwise/binary/"},
 	{op: "Mul", in: [][]int{{2, 5, 3, 4}, {2, 5, 1, 1}}, images: 2, how: "eltwise/binary/"},
@@ -139,6 +144,10 @@ func (c *lastCase) model(t *testing.T, r *rand.Rand, d tensor.DType) (*graph.Mod
 			continue
 		}
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: x})
+	}
+	if c.scales != nil {
+		n.Inputs = append(n.Inputs, "", "scales")
+		g.Initializers = append(g.Initializers, &graph.Initializer{Name: "scales", Tensor: tensorOf(t, c.scales, len(c.scales))})
 	}
 	for _, name := range n.Outputs {
 		g.Outputs = append(g.Outputs, &graph.Value{Name: name})
