@@ -18,19 +18,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lastRow computes the operators of one Go type on images with channels last. images reports which
-// inputs are images; it is false for nodes that the row does not compute.
+// images says which operands of a node are images: inputs, and the outputs if out is true.
+type images struct {
+	in  []int
+	out bool
+}
+
+// lastRow computes the operators of one Go type on images with channels last. images returns nil for
+// nodes that the row does not compute.
 type lastRow struct {
 	row
-	images func(o op.Op, b *device.Binding) (inputs []int, ok bool)
+	images func(o op.Op, b *device.Binding) *images
 }
 
 // lastRowFor returns a row for operators of type T.
 func lastRowFor[T op.Op](
-	name string, images func(o T, b *device.Binding) ([]int, bool), bind func(o T, b *binder) error,
+	name string, of func(o T, b *device.Binding) *images, bind func(o T, b *binder) error,
 ) lastRow {
-	return lastRow{rowFor(name, bind),
-		func(o op.Op, b *device.Binding) ([]int, bool) { return images(o.(T), b) }}
+	return lastRow{rowFor(name, bind), func(o op.Op, b *device.Binding) *images { return of(o.(T), b) }}
 }
 
 var lastRows = []lastRow{
@@ -38,11 +43,52 @@ var lastRows = []lastRow{
 		func(o *nn.Conv, b *binder) error { return bindLastConv(o, kit.Epilogue{}, b) }),
 	lastRowFor("channels last", convolved[*nn.FusedConv],
 		func(o *nn.FusedConv, b *binder) error { return bindLastConv(&o.Conv, o.Epilogue, b) }),
-	lastRowFor("windows", func(_ *nn.Pool, b *device.Binding) ([]int, bool) { return []int{0}, !b.Wants(1) }, bindPool),
-	lastRowFor("reduce", func(*nn.GlobalPool, *device.Binding) ([]int, bool) { return []int{0}, true }, bindLastGlobalPool),
-	lastRowFor("batch_norm",
-		func(o *nn.BatchNorm, _ *device.Binding) ([]int, bool) { return []int{0}, o.Spatial && !o.Training }, bindBatchNorm),
-	lastRowFor("resample", func(*vision.Resize, *device.Binding) ([]int, bool) { return []int{0}, true }, bindResize),
+	lastRowFor("windows", func(_ *nn.Pool, b *device.Binding) *images { return firstIf(!b.Wants(1)) }, bindPool),
+	lastRowFor("reduce", func(*nn.GlobalPool, *device.Binding) *images { return firstIf(true) }, bindLastGlobalPool),
+	lastRowFor("batch_norm", func(o *nn.BatchNorm, _ *device.Binding) *images { return firstIf(o.Spatial && !o.Training) },
+		bindBatchNorm),
+	lastRowFor("resample", func(*vision.Resize, *device.Binding) *images { return firstIf(true) }, bindResize),
+	lastRowFor("copy", transposed, func(_ *array.Transpose, b *binder) error {
+		return b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0))
+	}),
+}
+
+// firstIf says that the first input and the outputs are images if a row computes the node.
+func firstIf(computes bool) *images {
+	if !computes {
+		return nil
+	}
+	return &images{[]int{0}, true}
+}
+
+// convolved says that a convolution has two images as inputs if one is added.
+func convolved[T op.Op](_ T, b *device.Binding) *images {
+	if b.Has(3) {
+		return &images{[]int{0, 3}, true}
+	}
+	return firstIf(true)
+}
+
+// transposed says that the operand [n,c,...] of a transposition from or to [n,...,c] is an image. With
+// channels last it has the order of the other one.
+func transposed(o *array.Transpose, b *device.Binding) *images {
+	rank := len(b.In[0].Dims)
+	perm, err := o.Perm(rank)
+	if err != nil || rank < 3 || perm[0] != 0 {
+		return nil
+	}
+	toLast, toFirst := true, true
+	for i := 1; i < rank; i++ {
+		toLast = toLast && perm[i] == i%(rank-1)+1
+		toFirst = toFirst && i == perm[i]%(rank-1)+1
+	}
+	switch {
+	case toLast:
+		return &images{in: []int{0}}
+	case toFirst:
+		return &images{out: true}
+	}
+	return nil
 }
 
 // lastByType finds the row of an operator by its Go type.
@@ -54,46 +100,38 @@ var lastByType = sync.OnceValue(func() map[reflect.Type]lastRow {
 	return m
 })
 
-// convolved returns the inputs of a convolution that are images: one, and another that is added.
-func convolved[T op.Op](_ T, b *device.Binding) ([]int, bool) {
-	if b.Has(3) {
-		return []int{0, 3}, true
-	}
-	return []int{0}, true
-}
-
 // imagesOf is lastRow.images for any node. Values joined or split along channels, and operands of
 // functions of elements, are images.
-func imagesOf(b *device.Binding) (inputs []int, ok bool) {
+func imagesOf(b *device.Binding) *images {
 	if r, ok := lastByType()[reflect.TypeOf(b.Op)]; ok {
 		return r.images(b.Op, b)
 	}
 	switch o := b.Op.(type) {
 	case *array.Concat:
-		for i := range b.In {
-			inputs = append(inputs, i)
-		}
-		return inputs, isChannels(o.Axis, b.Out[0])
+		return joined(b, isChannels(o.Axis, b.Out[0]))
 	case *array.Split:
-		return []int{0}, isChannels(o.Axis, b.In[0])
+		return firstIf(isChannels(o.Axis, b.In[0]))
 	case *arith.Fused:
 		if o.Bias {
-			return nil, false
+			return nil
 		}
 	}
-	if !b.Row.Elementwise || b.Row.View || len(b.In) > 1 && b.Node.Domain == "" && b.Node.Version < 7 {
-		return nil, false
+	return joined(b, b.Row.Elementwise && !b.Row.View && (len(b.In) == 1 || b.Node.Domain != "" || b.Node.Version >= 7))
+}
+
+// joined is firstIf for nodes whose inputs with as many axes as output 0 are all images.
+func joined(b *device.Binding, computes bool) *images {
+	x := firstIf(computes)
+	if x == nil {
+		return nil
 	}
+	x.in = nil
 	for i, v := range b.In {
-		switch {
-		case v == nil || len(v.Dims) < len(b.Out[0].Dims):
-		case len(v.Dims) > len(b.Out[0].Dims):
-			return nil, false
-		default:
-			inputs = append(inputs, i)
+		if v != nil && len(v.Dims) == len(b.Out[0].Dims) {
+			x.in = append(x.in, i)
 		}
 	}
-	return inputs, true
+	return x
 }
 
 func isChannels(axis int, v *op.Value) bool { return axis == 1 || axis+len(v.Dims) == 1 }
@@ -107,8 +145,8 @@ func turns(s tensor.Shape) bool {
 // the device's matrices. Images of one channel or pixel have the same elements in both layouts. It
 // returns nil if that is true of all, and for nodes that no row computes so.
 func (a *Accelerator) lastLayouts(b *device.Binding) *device.LayoutChoice {
-	inputs, ok := imagesOf(b)
-	if !ok || hasLengths(b) || b.HasRoom() || !b.OnlyNumbers() {
+	own := imagesOf(b)
+	if own == nil || hasLengths(b) || b.HasRoom() || !b.OnlyNumbers() {
 		return nil
 	}
 	canTurn := func(v *op.Value) bool {
@@ -119,7 +157,7 @@ func (a *Accelerator) lastLayouts(b *device.Binding) *device.LayoutChoice {
 	found := false
 	for i, v := range b.In {
 		x.In[i] = b.InLayout(i)
-		if v == nil || !slices.Contains(inputs, i) || !turns(b.Shape(i)) {
+		if v == nil || !slices.Contains(own.in, i) || !turns(b.Shape(i)) {
 			continue
 		}
 		if !canTurn(v) {
@@ -129,7 +167,7 @@ func (a *Accelerator) lastLayouts(b *device.Binding) *device.LayoutChoice {
 	}
 	for i, v := range b.Out {
 		x.Out[i] = b.OutLayout(i)
-		if v == nil || !turns(b.OutShape(i)) {
+		if v == nil || !own.out || !turns(b.OutShape(i)) {
 			continue
 		}
 		if !canTurn(v) {
@@ -168,13 +206,13 @@ func (a *Accelerator) rows(b *device.Binding) ([]row, *device.Binding) {
 func stored(b *device.Binding) *device.Binding {
 	s := *b
 	s.In, s.Out, s.InLayouts, s.OutLayouts = slices.Clone(b.In), slices.Clone(b.Out), nil, nil
-	inputs, _ := imagesOf(b)
+	own := imagesOf(b)
 	switch o := b.Op.(type) {
 	case *array.Concat:
 		s.Op = &array.Concat{Axis: -1}
 	case *array.Split:
-		own := *o
-		own.Axis, s.Op = -1, &own
+		split := *o
+		split.Axis, s.Op = -1, &split
 	}
 	for i, v := range b.Out {
 		if v != nil {
@@ -186,7 +224,7 @@ func stored(b *device.Binding) *device.Binding {
 		switch {
 		case v == nil || shape.Len() == 1:
 			continue
-		case slices.Contains(inputs, i):
+		case slices.Contains(own.in, i):
 		case !b.Row.Elementwise:
 			continue
 		default:
@@ -232,9 +270,7 @@ const (
 // then read words of channels.
 func (a *Accelerator) Layouts(b *device.Binding) []device.LayoutChoice {
 	if _, ok := b.Op.(device.Reorder); ok {
-		bytes := b.DType(0).Bytes(b.Shape(0).Len())
-		cost := turnStep + time.Duration(2*float64(bytes)/turnBytes*float64(time.Second))
-		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: cost}}
+		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: turnTime(b)}}
 	}
 	if len(a.dev.matrices) == 0 || a.layouts == device.LayoutsPlain {
 		return nil
@@ -251,13 +287,22 @@ func (a *Accelerator) Layouts(b *device.Binding) []device.LayoutChoice {
 	}
 	first := device.LayoutChoice{In: b.InLayouts, Out: b.OutLayouts}
 	byMatrices := func(c device.Command) bool { return c.Kernel.Op() == lastConv }
+	_, transposes := b.Op.(*array.Transpose)
 	switch {
 	case a.layouts == device.LayoutsBlocked:
 		first.Cost = time.Minute // more than the copies around a node can cost
 	case err == nil && slices.ContainsFunc(step.Commands, byMatrices):
 		first.Cost = lastStep + time.Duration(step.Work)*lastTerm/1e6
+	case transposes:
+		first.Cost = turnTime(b)
 	}
 	return []device.LayoutChoice{first, *last}
+}
+
+// turnTime estimates the time of a copy of input 0 in another order.
+func turnTime(b *device.Binding) time.Duration {
+	bytes := b.DType(0).Bytes(b.Shape(0).Len())
+	return turnStep + time.Duration(2*float64(bytes)/turnBytes*float64(time.Second))
 }
 
 // bindTurn copies images to the other order of their channels.
