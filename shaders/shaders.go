@@ -92,6 +92,8 @@ type Module struct {
 	Code    []uint32 // SPIR-V
 }
 
+// files has no spv/_emulated: folders with such names are not embedded.
+//
 //go:embed spv include
 var files embed.FS
 

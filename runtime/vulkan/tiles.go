@@ -109,12 +109,15 @@ func (d *Device) cost(p tiled, m, n, terms, most int, alone, each float64) (leas
 	if across > c.MaxGroups[0] || down > c.MaxGroups[1] {
 		return least, 0
 	}
-	tiles := across * down * p.z
+	tiles, all := across*down*p.z, (p.k+terms-1)/terms
 	for _, share := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, mostShares} {
-		steps := ((p.k+terms-1)/terms + share - 1) / share
+		steps := (all + share - 1) / share
 		shares := units > 1 && steps > 1 && tiles*share <= 8*units && share*tiles*m*n*p.bytes <= c.MaxRange
 		if share > most || share > 1 && !shares || share*p.z > c.MaxGroups[2] {
 			break
+		}
+		if share > 1 && (share-1)*steps >= all {
+			continue // the last has nothing to do
 		}
 		waves := (tiles*share + units - 1) / units
 		cost := launch + float64(steps)*max(alone, each*float64(waves))
