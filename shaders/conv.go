@@ -11,5 +11,5 @@ var convKernels = []Kernel{
 	{"conv/pixels", 4, 11, 1 << 3, nil, elements("f32 f16 bf16")},
 	{"conv/points", 2, 9, 1 << 1, nil, elements("f32 f16 bf16")},
 	{"conv/points_filter", 2, 1, 1 << 1, nil, elements("f32 f16 bf16")},
-	{"conv/transpose", 4, 23, 1 << 3, nil, elements("f32 f16 bf16")},
+	{"conv/transpose", 4, 23, 1 << 3, []string{"last"}, elements("f32 f16 bf16")},
 }

@@ -290,5 +290,6 @@ func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	w.bool(b.Has(2))
 	w.int(n)
 	defer b.works(n * s.Channels * product3(s.Kernel))
-	return b.flat("conv/transpose", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	last := uint32(kit.Btoi(hasLast(b.Binding)))
+	return b.flat("conv/transpose", variant, n, []uint32{last}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }

@@ -43,6 +43,7 @@ var lastRows = []lastRow{
 		func(o *nn.Conv, b *binder) error { return bindLastConv(o, kit.Epilogue{}, b) }),
 	lastRowFor("channels last", convolved[*nn.FusedConv],
 		func(o *nn.FusedConv, b *binder) error { return bindLastConv(&o.Conv, o.Epilogue, b) }),
+	lastRowFor("conv", func(*nn.ConvTranspose, *device.Binding) *images { return firstIf(true) }, bindConvTranspose),
 	lastRowFor("windows", func(_ *nn.Pool, b *device.Binding) *images { return firstIf(!b.Wants(1)) }, bindPool),
 	lastRowFor("reduce", func(*nn.GlobalPool, *device.Binding) *images { return firstIf(true) }, bindLastGlobalPool),
 	lastRowFor("batch_norm", func(o *nn.BatchNorm, _ *device.Binding) *images { return firstIf(o.Spatial && !o.Training) },

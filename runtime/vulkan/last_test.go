@@ -99,6 +99,7 @@ var lastCases = []lastCase{
 	{op: "Conv", in: [][]int{{1, 16, 9, 9}, {16, 4, 3, 3}}, images: 1, attrs: []*graph.Attr{ints("group", 4)}},
 	{op: "Conv", in: [][]int{{1, 8, 5, 6, 7}, {9, 8, 2, 3, 2}}, images: 1},
 	{op: "Conv", in: [][]int{{1, 6, 9, 9}, {6, 1, 3, 3}}, images: 1, attrs: []*graph.Attr{ints("group", 6)}},
+	{op: "ConvTranspose", in: [][]int{{2, 6, 5, 4}, {6, 5, 3, 2}, {10}}, images: 1, attrs: []*graph.Attr{ints("group", 2), extents("strides", 2, 1), extents("pads", 1, 0, 0, 1)}, how: "conv/transpose/"},
 	{op: "MaxPool", in: [][]int{{2, 7, 9, 10}}, images: 1, attrs: []*graph.Attr{extents("kernel_shape", 3, 3), extents("strides", 2, 2), extents("pads", 1, 1, 1, 1)}, how: "pool/pool/"},
 	{op: "AveragePool", in: [][]int{{2, 7, 9, 10}}, images: 1, attrs: []*graph.Attr{extents("kernel_shape", 3, 2), extents("strides", 2, 1), extents("pads", 1, 0, 1, 1), ints("count_include_pad", 1)}, how: "pool/pool/"},
 	{op: "AveragePool", in: [][]int{{1, 4, 5, 6, 7}}, images: 1, attrs: []*graph.Attr{extents("kernel_shape", 3, 2, 2), ints("ceil_mode", 1), extents("strides", 2, 2, 2)}, how: "pool/pool/"},
