@@ -16,6 +16,7 @@ type Accelerator struct {
 	weights    *weights
 	directConv bool
 	accuracy   device.Accuracy
+	layouts    device.LayoutPolicy
 }
 
 // Name returns "vulkan".
@@ -32,6 +33,13 @@ func (a *Accelerator) WithDirectConv() device.Accelerator {
 func (a *Accelerator) WithAccuracy(accuracy device.Accuracy) device.Accelerator {
 	c := *a
 	c.accuracy = accuracy
+	return &c
+}
+
+// WithLayouts returns the device with another policy.
+func (a *Accelerator) WithLayouts(p device.LayoutPolicy) device.Accelerator {
+	c := *a
+	c.layouts = p
 	return &c
 }
 
@@ -84,17 +92,21 @@ func (a *Accelerator) Launch() time.Duration {
 // makes. If every row refuses, the error is a *device.Refusal that lists their reasons.
 func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(device.Reorder); ok {
-		if b.InLayout(0) == b.OutLayout(0) {
+		switch {
+		case b.InLayout(0) == b.OutLayout(0):
 			return a.bindRow(row{Name: "copy", Bind: func(_ op.Op, b *binder) error {
 				return b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0))
 			}}, b)
+		case hasLast(b):
+			return a.bindRow(row{Name: "turn", Bind: func(_ op.Op, b *binder) error { return bindTurn(b) }}, b)
 		}
 		return bindTransfer(b), nil
 	}
 	if hasLengths(b) {
 		return a.bindLengths(b)
 	}
-	return device.First(rowsOf(b), "device vulkan has no row for the operator", func(r row) (*device.Step, error) {
+	rows, b := a.rows(b)
+	return device.First(rows, "device vulkan has no row for the operator", func(r row) (*device.Step, error) {
 		return a.bindRow(r, b)
 	})
 }
@@ -106,7 +118,8 @@ func (a *Accelerator) Alternatives(b *device.Binding) (steps []*device.Step, err
 		return []*device.Step{first}, err
 	}
 	steps = append(steps, first)
-	for _, r := range rowsOf(b) {
+	rows, b := a.rows(b)
+	for _, r := range rows {
 		step, err := a.bindRow(r, b)
 		if device.Refused(err) {
 			continue
@@ -126,7 +139,7 @@ func (a *Accelerator) Alternatives(b *device.Binding) (steps []*device.Step, err
 var overwrites = set(
 	"copy/fill", "copy/strided", "eltwise/binary", "eltwise/cast", "eltwise/compare", "eltwise/fused", "eltwise/power",
 	"eltwise/test", "eltwise/unary", "eltwise/where", "norm/batch", "scatter/note", "scatter/reduce", "scatter/rows",
-	"scatter/write", "conv/depth", "conv/direct", "conv/gemm", "conv/matrix", "matmul/gemm", "matmul/gemv", "matmul/join",
+	"scatter/write", "conv/depth", "conv/direct", "conv/gemm", "conv/matrix", "matmul/gemm", "matmul/gemv",
 	"matmul/matrix",
 )
 

@@ -163,13 +163,10 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	if err != nil {
 		return err
 	}
-	w, err := convWords(s.ConvShape)
+	w, err := b.convFacts(s, epilogue)
 	if err != nil {
 		return err
 	}
-	w.int(kit.Btoi(b.Has(2)) | kit.Btoi(b.Has(3))<<1)
-	w = append(w, s.function)
-	w.float(epilogue.P, epilogue.Q)
 	operands := []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)}
 	pixels, n := product3(s.Out), b.OutShape(0).Len()
 	depth := s.Channels * product3(s.Kernel)
@@ -191,6 +188,18 @@ func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
 	}
 	return b.tiledConv(s, w, operands)
+}
+
+// convFacts returns the words of include/conv.glsl without the number of images.
+func (b *binder) convFacts(s *convolution, epilogue kit.Epilogue) (words, error) {
+	w, err := convWords(s.ConvShape)
+	if err != nil {
+		return nil, err
+	}
+	w.int(kit.Btoi(b.Has(2)) | kit.Btoi(b.Has(3))<<1)
+	w = append(w, s.function)
+	w.float(epilogue.P, epilogue.Q)
+	return w, nil
 }
 
 // isDepthwise reports whether every plane of two axes has a small filter of its own.
@@ -282,5 +291,6 @@ func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	w.bool(b.Has(2))
 	w.int(n)
 	defer b.works(n * s.Channels * product3(s.Kernel))
-	return b.flat("conv/transpose", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	last := uint32(kit.Btoi(hasLast(b.Binding)))
+	return b.flat("conv/transpose", variant, n, []uint32{last}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }

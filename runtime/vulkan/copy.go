@@ -34,10 +34,27 @@ const copyAxes = 8
 // elements. Strides may be negative.
 func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y device.Operand) error {
 	variant := b.widthName(d)
-	list, n, before, same := []axisSteps{}, 1, len(b.step.Commands), from == to
+	w, n, err := stridedWords(from, to, axes)
+	if err != nil {
+		return err
+	}
+	before, same := len(b.step.Commands), from == to
+	for _, a := range axes {
+		same = same && a.from == a.to
+	}
+	err = b.flat("copy/strided", variant, n, nil, w, x, y)
+	for _, c := range b.step.Commands[before:] {
+		c.Kernel.(*kernel).same = same
+	}
+	return err
+}
+
+// stridedWords returns the words of a copy, and the number of elements that it copies.
+func stridedWords(from, to int, axes []axisSteps) (w words, n int, err error) {
+	list := []axisSteps{}
+	n = 1
 	for _, a := range axes {
 		n *= a.n
-		same = same && a.from == a.to
 		last := len(list) - 1
 		switch {
 		case a.n == 1:
@@ -48,12 +65,11 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 		}
 	}
 	if len(list) > copyAxes {
-		return device.Refuse("a copy has %d axes", len(list))
+		return nil, 0, device.Refuse("a copy has %d axes", len(list))
 	}
 	for range copyAxes - len(list) {
 		list = append([]axisSteps{{1, 0, 0}}, list...)
 	}
-	w := words{}
 	w.int(n, from, to)
 	for _, a := range list {
 		w.int(a.n)
@@ -64,11 +80,7 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 	for _, a := range list {
 		w.int(a.to)
 	}
-	err := b.flat("copy/strided", variant, n, nil, w, x, y)
-	for _, c := range b.step.Commands[before:] {
-		c.Kernel.(*kernel).same = same
-	}
-	return err
+	return w, n, nil
 }
 
 // clear adds a dispatch that sets n elements of type d to 0.

@@ -219,6 +219,9 @@ func (b *binder) BatchNorm(o *lower.BatchNorm) error {
 		w.float(o.Epsilon, o.Momentum)
 		return b.train(variant, s, w)
 	}
+	if hasLast(b.Binding) {
+		s[2] = 1 // neighbours are channels
+	}
 	w.int(n, s[1], s[2])
 	w.float(o.Epsilon)
 	return b.flat("norm/batch", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))

@@ -111,6 +111,7 @@ func bindPool(o *nn.Pool, b *binder) error {
 	w.int(spread(end, 0)...)
 	w.bool(p.CountPad)
 	w.float(o.P)
+	w.int(b.Shape(0)[1])
 	kind := map[nn.PoolKind]uint32{nn.PoolMax: 0, nn.PoolNorm: 2}[o.Kind]
 	if o.Kind != nn.PoolMax && o.Kind != nn.PoolNorm {
 		kind = 1
@@ -120,5 +121,6 @@ func bindPool(o *nn.Pool, b *binder) error {
 	if indices != 0 && o.ColumnMajor {
 		indices = 2
 	}
-	return b.flat("pool/pool", variant, n, []uint32{kind, indices}, w, b.in(0), b.out(0), b.out(1))
+	last := uint32(kit.Btoi(hasLast(b.Binding)))
+	return b.flat("pool/pool", variant, n, []uint32{kind, indices, last}, w, b.in(0), b.out(0), b.out(1))
 }

@@ -26,14 +26,20 @@ func bindResize(o *vision.Resize, b *binder) error {
 	if err != nil {
 		return err
 	}
-	d := b.DType(0)
+	d, layout := b.DType(0), device.Offloaded
+	if hasLast(b.Binding) {
+		layout = device.ChannelsLast
+		if tables, err = lastTables(tables); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(tables) == 0:
 		return b.copyAll(d, b.OutShape(0).Len(), b.in(0), b.out(0))
 	case !o.IsNearest() && !floats[d]:
 		return device.Refuse("%v elements are interpolated in Go", d)
 	}
-	x, shape, from := b.in(0), b.Shape(0).Clone(), d
+	x, shape, from := b.in(0), layout.Extents(b.Shape(0)).Clone(), d
 	for i, t := range tables {
 		shape[t.Axis] = t.Out
 		y, to := b.out(0), d
@@ -48,12 +54,27 @@ func bindResize(o *vision.Resize, b *binder) error {
 		}
 		x, from = y, to
 	}
-	return b.outside(o, tables)
+	return b.outside(o, tables, layout.Extents(b.OutShape(0)))
 }
 
-// outside adds a dispatch for each axis that has places outside the input.
-func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
-	d, shape := b.DType(0), b.OutShape(0)
+// lastTables returns the tables of spatial axes as the ones of axes with channels last.
+func lastTables(tables []*vision.Resample) ([]*vision.Resample, error) {
+	list := make([]*vision.Resample, len(tables))
+	for i, t := range tables {
+		if t.Axis < 2 {
+			return nil, device.Refuse("axis %d is resampled, and channels are last", t.Axis)
+		}
+		own := *t
+		own.Axis--
+		list[i] = &own
+	}
+	return list, nil
+}
+
+// outside adds a dispatch for each axis of a result with the extents shape that has places outside the
+// input.
+func (b *binder) outside(o *vision.Resize, tables []*vision.Resample, shape tensor.Shape) error {
+	d := b.DType(0)
 	for _, t := range tables {
 		if t.Outside == nil {
 			continue

@@ -5,7 +5,10 @@
 
 // transpose computes transposed convolutions over three spatial axes, an element of the result per
 // invocation. An element is a bias plus the sum over all elements of x with the element in their
-// windows. Weights are [channels, filters of a group, taps].
+// windows. Weights are [channels, filters of a group, taps]. If LAST is 1, channels are the innermost
+// axis of x and of the result.
+
+layout(constant_id = 1) const uint LAST = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer W { T w[]; };
@@ -36,16 +39,18 @@ void main() {
     uint at = flat_index();
     if (at >= n) return;
     uint pixels = od * oh * ow, plane = id_ * ih * iw, taps = kd * kh * kw;
-    uint pixel = at % pixels, filter_ = at / pixels % (groups * filters), image = at / pixels / (groups * filters);
-    uint group = filter_ / filters;
+    uint all = groups * filters, image = at / pixels / all;
+    uint pixel = LAST != 0 ? at / all % pixels : at % pixels, filter_ = LAST != 0 ? at % all : at / pixels % all;
+    uint group = filter_ / filters, step = LAST != 0 ? 1 : plane;
     uint px = pixel % ow, py = pixel / ow % oh, pz = pixel / ow / oh;
     C sum = C(0);
     for (uint t = 0; t < taps; t++) {
         uint ix, iy, iz;
         if (!from(px, pw, t % kw, dw, sw, iw, ix) || !from(py, ph, t / kw % kh, dh, sh, ih, iy) || !from(pz, pd, t / kw / kh, dd, sd, id_, iz)) continue;
-        uint x_at = (image * groups + group) * channels * plane + (iz * ih + iy) * iw + ix;
+        uint place = (iz * ih + iy) * iw + ix;
+        uint x_at = LAST != 0 ? ((image * plane + place) * groups + group) * channels : (image * groups + group) * channels * plane + place;
         uint w_at = (group * channels * filters + filter_ % filters) * taps + t;
-        for (uint c = 0; c < channels; c++) sum += LOAD(x[x_at + c * plane]) * LOAD(w[w_at + c * filters * taps]);
+        for (uint c = 0; c < channels; c++) sum += LOAD(x[x_at + c * step]) * LOAD(w[w_at + c * filters * taps]);
     }
     if (has_bias != 0) sum += LOAD(bias[filter_]);
     y[at] = STORE(sum);

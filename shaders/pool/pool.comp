@@ -7,10 +7,12 @@
 // pool reduces windows over up to three axes of planes, an element of the result per invocation.
 // KIND 0 is the greatest element, 1 the mean, and 2 the p-norm for p = power. If INDICES is 1,
 // indices of the greatest elements are written too. If INDICES is 2, their first spatial axis is
-// the innermost. With indices, NaN is never the greatest element.
+// the innermost. With indices, NaN is never the greatest element. If LAST is 1, a plane is an image of
+// which the channels are the innermost axis, and there are no indices.
 
 layout(constant_id = 1) const uint KIND = 0;
 layout(constant_id = 2) const uint INDICES = 0;
+layout(constant_id = 3) const uint LAST = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };
@@ -27,6 +29,7 @@ layout(push_constant) uniform Words {
     uint ed, eh, ew; // padding at the ends
     uint count_pad;
     float power;
+    uint channels; // for LAST
 };
 
 // counted returns the number of taps along an axis inside the value and its padding.
@@ -41,7 +44,8 @@ uint counted(uint out_, uint stride, uint pad, uint taps, uint dilation, uint ex
 void main() {
     uint at = flat_index();
     if (at >= n) return;
-    uint ox = at % ow, oy = at / ow % oh, oz = at / ow / oh % od, plane = at / ow / oh / od;
+    uint inner = LAST != 0 ? channels : 1, channel = at % inner, pixel = at / inner;
+    uint ox = pixel % ow, oy = pixel / ow % oh, oz = pixel / ow / oh % od, plane = pixel / ow / oh / od;
     float result = KIND == 0 ? -INFINITY : 0.0;
     uint met = 0, where = 0;
     for (uint kz = 0; kz < kd; kz++) {
@@ -53,7 +57,7 @@ void main() {
             for (uint kx = 0; kx < kw; kx++) {
                 uint c = ox * sw + kx * dw - pw;
                 if (c >= iw) continue;
-                float v = LOAD(x[((plane * id_ + z) * ih + r) * iw + c]);
+                float v = LOAD(x[(((plane * id_ + z) * ih + r) * iw + c) * inner + channel]);
                 met++;
                 if (INDICES != 0) {
                     if (met != 1 && !(v > result)) continue;

@@ -163,14 +163,14 @@ func (d *Device) WithStages(t *stages.Times) *Device {
 }
 
 // WithAccelerator returns a device with plans that put nodes on accelerator a. If d computes
-// convolutions without transforms, so does a. Both have the same accuracy.
+// convolutions without transforms, so does a. Both have the same accuracy and policy of layouts.
 func (d *Device) WithAccelerator(a device.Accelerator) *Device {
 	with := *d
 	if a != nil && d.direct {
 		a = a.WithDirectConv()
 	}
 	if a != nil {
-		a = a.WithAccuracy(d.accuracy)
+		a = a.WithAccuracy(d.accuracy).WithLayouts(d.layouts)
 	}
 	with.accelerator = a
 	return &with

@@ -14,11 +14,15 @@ import (
 type Accelerator interface {
 	// Name is the name of the device in plans and messages, such as vulkan.
 	Name() string
-	// Bind makes the step of a node. All operands have the layout Offloaded except constants; the
-	// step copies these to the device's memory. A Reorder copies between Plain and Offloaded. If
-	// the device does not compute the node, the error is a *Refusal or another one that Refused
-	// knows.
+	// Bind makes the step of a node. Operands have the layout Offloaded, or ChannelsLast as Layouts
+	// offers, except constants; the step copies these to the device's memory. A Reorder copies
+	// between Offloaded and the other layouts. If the device does not compute the node, the error is
+	// a *Refusal or another one that Refused knows.
 	Bind(b *Binding) (*Step, error)
+	// Layouts lists the layouts in which Bind makes a step of the node: the binding's first, then one
+	// with ChannelsLast. It returns nil if there is no choice. A Reorder has one choice: the layouts of
+	// its binding, with its cost.
+	Layouts(b *Binding) []LayoutChoice
 	// Alternatives returns the steps of all rows that compute the node, without equal ones. The first
 	// is the step of Bind.
 	Alternatives(b *Binding) ([]*Step, error)
@@ -32,6 +36,8 @@ type Accelerator interface {
 	// WithDirectConv returns the device, with the same constants, but with convolutions without
 	// transforms.
 	WithDirectConv() Accelerator
+	// WithLayouts returns the device, with the same constants, but with another policy.
+	WithLayouts(p LayoutPolicy) Accelerator
 	// WithAccuracy returns the device, with the same constants, but with products that round their
 	// activations as a permits.
 	WithAccuracy(a Accuracy) Accelerator
@@ -79,6 +85,9 @@ type Ran struct {
 
 // Offloaded is row-major order in the memory of an accelerator.
 const Offloaded Layout = 1
+
+// ChannelsLast is Offloaded order of the extents [N,...,C] of a value [N,C,...].
+const ChannelsLast Layout = 2
 
 // BaseDevice is the base of operands in the memory of an accelerator. Bases of a session's memory
 // have other numbers.

@@ -11,8 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Layout is the order of a value's elements in memory: plain, blocked by a number of channels, or
-// plain in the memory of an accelerator. Layouts exist inside a plan; tensors are plain.
+// Layout is the order of a value's elements in memory: plain, blocked by a number of channels, or, in
+// the memory of an accelerator, plain or with channels last. Layouts exist inside a plan; tensors are
+// plain.
 //
 // A value [N,C,...] blocked by c is the row-major array [N,⌈C/c⌉,...,c] of blocks of c channels.
 // The elements of the last block after channel C-1 are padding with undefined contents: kernels may
@@ -22,31 +23,39 @@ type Layout uint8
 // Plain is row-major order.
 const Plain Layout = 0
 
-// Blocked returns the layout in blocks of 2 to 255 channels.
+// Blocked returns the layout in blocks of 3 to 255 channels.
 func Blocked(channels int) Layout { return Layout(channels) }
 
-// Block returns the channels of a block, 0 for Plain and Offloaded.
+// Block returns the channels of a block, 0 for layouts without blocks.
 func (l Layout) Block() int {
-	if l == Offloaded {
+	if l <= ChannelsLast {
 		return 0
 	}
 	return int(l)
 }
 
-// String returns "plain", "offloaded", or "blocked" and the channels of a block.
+// IsOffloaded reports whether values are in the memory of an accelerator.
+func (l Layout) IsOffloaded() bool { return l == Offloaded || l == ChannelsLast }
+
+// String returns "plain", "offloaded", "channels last", or "blocked" and the channels of a block.
 func (l Layout) String() string {
 	switch l {
 	case Plain:
 		return "plain"
 	case Offloaded:
 		return "offloaded"
+	case ChannelsLast:
+		return "channels last"
 	}
 	return "blocked" + strconv.Itoa(l.Block())
 }
 
-// Extents returns the extents of the row-major array that holds a value of shape s. Blocked values
-// have at least two axes.
+// Extents returns the extents of the row-major array that holds a value of shape s. Blocked values,
+// and values with channels last, have at least two axes.
 func (l Layout) Extents(s tensor.Shape) tensor.Shape {
+	if l == ChannelsLast {
+		return append(append(tensor.Shape{s[0]}, s[2:]...), s[1])
+	}
 	if l.Block() == 0 {
 		return s
 	}
@@ -107,6 +116,7 @@ func (Reorder) Infer(c *op.Infer) error {
 func Reordering(v *op.Value, from, to Layout, input, output string) *Binding {
 	name := "Reorder"
 	switch {
+	case from == ChannelsLast || to == ChannelsLast:
 	case to == Offloaded:
 		name = "Upload"
 	case from == Offloaded:

@@ -51,7 +51,7 @@ func Norms[B NormBinder]() []device.Row[B] {
 		}),
 		normRow[B]("skip_norm", bindSkipNorm),
 		normRow[B]("group_norm", bindGroupNorm),
-		normRow[B]("batch_norm", bindBatchNorm),
+		normRow[B]("batch_norm", BindBatchNorm),
 	}
 }
 
@@ -106,7 +106,8 @@ func bindGroupNorm(o *nn.GroupNorm, b NormBinder) error {
 		Params: params, Epsilon: float64(o.Epsilon), X: x, Scale: Input(b, 1), Bias: Input(b, 2), Y: Output(b, 0)})
 }
 
-func bindBatchNorm(o *nn.BatchNorm, b NormBinder) error {
+// BindBatchNorm is the row of batch normalisation.
+func BindBatchNorm(o *nn.BatchNorm, b NormBinder) error {
 	batch, channels, inner := o.Split(b.Facts().In[0].Dims)
 	haveElements(b, channels, 1, 2, 3, 4)
 	return b.BatchNorm(&BatchNorm{o, batch, channels, inner})

@@ -380,7 +380,11 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 
 // isOffloaded reports whether an accelerator computes the node.
 func (x *inferred) isOffloaded() bool {
-	return slices.Contains(x.inLayouts, device.Offloaded) || slices.Contains(x.outLayouts, device.Offloaded)
+	return anyOffloaded(x.inLayouts) || anyOffloaded(x.outLayouts)
+}
+
+func anyOffloaded(list []device.Layout) bool {
+	return slices.ContainsFunc(list, device.Layout.IsOffloaded)
 }
 
 // sized reports whether all extents of the outputs are numbers.

@@ -2,40 +2,46 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// assignment decides the layouts of the nodes of a stage. Values of the program are plain. If a
+// assignment decides the layouts of the nodes of a stage. Values that exist have the layout base. If a
 // node computes or reads a value in another layout, the plan adds a value for it.
 type assignment struct {
 	*builder
-	choices [][]device.LayoutChoice // by index in todo: plain, then another; nil for only plain
+	choices [][]device.LayoutChoice // by index in todo: in base, then another; nil for only base
 	vertex  []int                   // by index in todo: the node's vertex in the cut
-	other   device.Layout
-	blocked map[int]int  // by value id: the added value with the same elements
-	missing map[int]bool // values computed so far only in the other layout
+	base    device.Layout
+	other   device.Layout // base before a node offers another
+	blocked map[int]int   // by value id: the added value with the same elements
+	missing map[int]bool  // values computed so far only in the other layout
 }
 
-// assignLayouts decides which nodes an accelerator computes, then the layouts of the other nodes,
-// and inserts copies between layouts. It minimises the estimated time of nodes and copies.
+// assignLayouts decides which nodes an accelerator computes, then their layouts and the layouts of
+// the other nodes, and inserts copies between layouts. It minimises the estimated time of nodes and
+// copies.
 func (b *builder) assignLayouts() {
 	if a := b.Program.device.Accelerator(); a != nil {
 		b.findOpening(a)
-		b.assign(func(x *inferred) []device.LayoutChoice { return b.offload(a, x) })
+		b.assign(device.Plain, func(x *inferred) []device.LayoutChoice { return b.offload(a, x) })
+		b.assign(device.Offloaded, func(x *inferred) []device.LayoutChoice { return b.order(a, x) })
 	}
-	b.assign(b.block)
+	b.assign(device.Plain, b.block)
 }
 
-// assign lets each node compute in one of the two layouts that ask offers.
-func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
-	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{},
-		missing: map[int]bool{}}
+// assign lets each node with operands in layout base compute in one of the two layouts that ask
+// offers.
+func (b *builder) assign(base device.Layout, ask func(x *inferred) []device.LayoutChoice) {
+	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), base: base, other: base,
+		blocked: map[int]int{}, missing: map[int]bool{}}
 	for i := range a.todo {
 		x := &a.todo[i]
-		if !x.needed || x.inLayouts != nil || x.outLayouts != nil {
+		plain := x.inLayouts == nil && x.outLayouts == nil
+		if !x.needed || plain != (base == device.Plain) {
 			continue
 		}
 		if list := ask(x); len(list) > 1 {
@@ -43,7 +49,7 @@ func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
 			a.other = max(a.other, layoutIn(&list[1]))
 		}
 	}
-	if a.other != device.Plain {
+	if a.other != base {
 		a.rewrite(a.decide())
 	}
 }
@@ -60,13 +66,13 @@ func (b *builder) block(x *inferred) []device.LayoutChoice {
 	return b.Program.device.Layouts(d)
 }
 
-// layoutIn returns the layout other than Plain in a choice.
+// layoutIn returns the layout of a choice that is neither Plain nor the layout before the choice.
 func layoutIn(c *device.LayoutChoice) device.Layout {
 	return slices.Max(append(slices.Clone(c.In), c.Out...))
 }
 
 // valueUse has the vertices of the node that computes a value and of the nodes that read it. The
-// vertex is sink for a node that can use only the plain layout.
+// vertex is sink for a node that can use only the layout base.
 type valueUse struct {
 	from int
 	to   []int
@@ -80,9 +86,9 @@ func (a *assignment) decide() []bool {
 	for i, list := range a.choices {
 		if a.vertex[i] = sink; list != nil {
 			a.vertex[i] = c.vertex()
-			plain, other := int(list[0].Cost), int(list[1].Cost)
-			c.edge(source, a.vertex[i], plain-min(plain, other))
-			c.edge(a.vertex[i], sink, other-min(plain, other))
+			base, other := int(list[0].Cost), int(list[1].Cost)
+			c.edge(source, a.vertex[i], base-min(base, other))
+			c.edge(a.vertex[i], sink, other-min(base, other))
 		}
 	}
 	for id, u := range a.uses() {
@@ -116,17 +122,17 @@ func (a *assignment) uses() []*valueUse {
 		}
 		x := &a.todo[i]
 		for k, l := range list[1].In {
-			if l != device.Plain && a.values[x.In[k]].Const == nil {
+			if l == a.other && a.values[x.In[k]].Const == nil {
 				at(x.In[k]).to = append(at(x.In[k]).to, a.vertex[i])
 			}
 		}
 		for k, l := range list[1].Out {
-			if l != device.Plain {
+			if l == a.other {
 				at(x.Out[k]).from = a.vertex[i]
 			}
 		}
 	}
-	a.eachPlain(a.choices, func(id int) {
+	a.eachBase(a.choices, func(id int) {
 		if uses[id] != nil {
 			uses[id].to = append(uses[id].to, sink)
 		}
@@ -134,13 +140,13 @@ func (a *assignment) uses() []*valueUse {
 	return uses
 }
 
-// eachPlain calls f for every value that is read in the plain layout under any decision. It omits
-// the results of an accelerator: a run copies them in any case.
-func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
+// eachBase calls f for every value that is read in layout base under any decision. It omits the
+// results of an accelerator: a run copies them in any case.
+func (a *assignment) eachBase(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
 			if id >= 0 && a.todo[i].needed && !a.todo[i].unread &&
-				(choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
+				(choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] != a.other) {
 				f(id)
 			}
 		}
@@ -199,11 +205,15 @@ func (a *assignment) copies(c *cut, id int, u *valueUse) {
 // copyCost returns the time to copy a value between the two layouts.
 func (a *assignment) copyCost(id int) int {
 	v := a.values[id]
-	if a.other != device.Offloaded {
-		return int(a.Program.device.Layouts(device.Reordering(v, device.Plain, a.other, "", ""))[0].Cost)
+	reorder := device.Reordering(v, a.base, a.other, "", "")
+	switch a.other {
+	case device.Offloaded:
+		shape, _ := a.Lengths.most(v.Dims)
+		return int(a.Program.device.Accelerator().Transfer(v.DType.Bytes(shape.Len())))
+	case device.ChannelsLast:
+		return int(a.Program.device.Accelerator().Layouts(reorder)[0].Cost)
 	}
-	shape, _ := a.Lengths.most(v.Dims)
-	return int(a.Program.device.Accelerator().Transfer(v.DType.Bytes(shape.Len())))
+	return int(a.Program.device.Layouts(reorder)[0].Cost)
 }
 
 // computes reports whether a node of the stage computes the value.
@@ -246,13 +256,13 @@ func (a *assignment) rewrite(chosen []bool) {
 				x.stays = "copies of its operands take longer than it saves"
 			}
 			for _, id := range x.In {
-				a.needPlain(id)
+				a.needBase(id)
 			}
 		}
 		a.todo = append(a.todo, x)
 	}
 	a.replaceFixed()
-	a.eachLeft(a.needPlain)
+	a.eachLeft(a.needBase)
 }
 
 // forgetInputs removes the inputs of a node.
@@ -271,8 +281,8 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 	n.In, n.Out = slices.Clone(n.In), slices.Clone(n.Out)
 	for k, id := range n.In {
 		switch {
-		case k >= len(c.In) || c.In[k] == device.Plain:
-			a.needPlain(id)
+		case k >= len(c.In) || c.In[k] != a.other:
+			a.needBase(id)
 		case a.isInState(id):
 			a.Slots[id].Layout = a.other
 		case a.values[id].Const == nil:
@@ -281,7 +291,7 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 	}
 	for k, id := range n.Out {
 		switch {
-		case k >= len(c.Out) || c.Out[k] == device.Plain:
+		case k >= len(c.Out) || c.Out[k] != a.other:
 		case a.isInState(id):
 			a.Slots[id].Layout = a.other
 		default:
@@ -290,11 +300,15 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 		}
 	}
 	x.Node, x.inLayouts, x.outLayouts = &n, c.In, c.Out
+	if a.base == device.Offloaded {
+		x.offloaded = nil // made for other layouts
+	}
 }
 
 // add adds a value for the elements of value id in the other layout.
 func (a *assignment) add(id int) int {
-	a.blocked[id] = a.extra(a.values[id].Type, a.Program.Names[id]+" ("+a.other.String()+")")
+	name := strings.TrimSuffix(a.Name(id), " ("+a.base.String()+")")
+	a.blocked[id] = a.extra(a.values[id].Type, name+" ("+a.other.String()+")")
 	return a.blocked[id]
 }
 
@@ -308,11 +322,11 @@ func (a *assignment) extra(t graph.Type, name string) int {
 	return added
 }
 
-// needPlain copies value id out of the other layout if it exists only there.
-func (a *assignment) needPlain(id int) {
+// needBase copies value id out of the other layout if it exists only there.
+func (a *assignment) needBase(id int) {
 	if id >= 0 && a.missing[id] {
 		delete(a.missing, id)
-		a.reorder(a.blocked[id], id, a.other, device.Plain)
+		a.reorder(a.blocked[id], id, a.other, a.base)
 	}
 }
 
@@ -320,7 +334,7 @@ func (a *assignment) needPlain(id int) {
 func (a *assignment) needOther(id int) int {
 	if _, ok := a.blocked[id]; !ok {
 		a.add(id)
-		a.reorder(id, a.blocked[id], device.Plain, a.other)
+		a.reorder(id, a.blocked[id], a.base, a.other)
 	}
 	return a.blocked[id]
 }

@@ -285,7 +285,7 @@ func (p *placer) arena(step, k, id int) {
 	s.Place = Arena
 	bytes := alignUp(min(s.Bytes(), 2*maxBytes))
 	list := &p.list
-	if s.Layout == device.Offloaded {
+	if s.Layout.IsOffloaded() {
 		align := p.Program.device.Accelerator().Align()
 		bytes, list = (bytes+align-1)/align*align, &p.device
 		p.apart += bytes

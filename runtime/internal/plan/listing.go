@@ -185,14 +185,14 @@ func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
 	if n := s.Bytes(); s.Most != nil {
 		o.Bytes = &n
 	}
-	if k < len(layouts) && layouts[k].Block() > 0 {
+	if k < len(layouts) && layouts[k] != device.Plain && layouts[k] != device.Offloaded {
 		o.Layout = layouts[k].String()
 	}
 	switch s.Place {
 	case InState:
 		pl.listState(&o, id)
 	case Arena:
-		if o.Offset = &s.Offset; s.Layout == device.Offloaded {
+		if o.Offset = &s.Offset; s.Layout.IsOffloaded() {
 			o.Place = pl.Program.device.Accelerator().Name()
 		}
 	case View:

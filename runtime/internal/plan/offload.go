@@ -58,6 +58,15 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 	return choices
 }
 
+// order returns the choices for a node on an accelerator between channels first and last.
+func (b *builder) order(a device.Accelerator, x *inferred) []device.LayoutChoice {
+	held := func(id int) bool { return id >= 0 && b.isInState(id) }
+	if x.dynamic || x.most != nil || b.isView(x) || slices.ContainsFunc(slices.Concat(x.In, x.Out), held) {
+		return nil
+	}
+	return a.Layouts(b.binding(x))
+}
+
 // elsewhere returns the time that the session's device takes for the node of an accelerator's step.
 // Constants that the step copies few elements of do not count.
 func (b *builder) elsewhere(d *device.Binding, s *device.Step) time.Duration {
@@ -134,9 +143,9 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 // isInState reports whether a value is a state in memory with room or a state that an accelerator
 // holds. Such a value is never copied: its memory belongs to the device with the nodes that read
 // it.
-func (a *assignment) isInState(id int) bool {
-	return a.Lengths.of(id) >= 0 ||
-		a.Lengths != nil && slices.ContainsFunc(a.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
+func (b *builder) isInState(id int) bool {
+	return b.Lengths.of(id) >= 0 ||
+		b.Lengths != nil && slices.ContainsFunc(b.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
 }
 
 // holdFixed finds the states without a growing axis that can stay in the accelerator's memory. Only

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"iter"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -88,7 +87,7 @@ func (s *Step) isAlone() bool { return s.OnHost() || s.Fetches() }
 
 // Offloaded reports whether an accelerator runs the step.
 func (s *Step) Offloaded() bool {
-	return slices.Contains(s.InLayouts, device.Offloaded) || slices.Contains(s.OutLayouts, device.Offloaded)
+	return anyOffloaded(s.InLayouts) || anyOffloaded(s.OutLayouts)
 }
 
 // Segment is the steps First to End-1. They run in one call of a device. A step on the host is a

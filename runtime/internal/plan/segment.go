@@ -58,7 +58,7 @@ func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 			case Const:
 				o.Data = s.Const.Bytes()
 			case Arena:
-				if r.Bases[i] = BaseArena; s.Layout == device.Offloaded {
+				if r.Bases[i] = BaseArena; s.Layout.IsOffloaded() {
 					r.Bases[i] = device.BaseDevice
 				}
 				r.Offsets[i] = o.Offset.Add(graph.Known(s.Offset))
