@@ -51,6 +51,9 @@ func (g *Generator) top(s *Sampling) int {
 	n := 1 + len(g.options.SuppressIDs)
 	if s.Temperature > 0 {
 		n += s.TopK
+		if d.logits.DType != nacre.Float32 {
+			n += n / 3 // halves are often equal, and equal ones at the end leave the token open
+		}
 	}
 	for _, k := range tops {
 		if n <= k && (k == 1 || k*rowsPerTop <= d.vocab) {

@@ -50,6 +50,21 @@ func holed() *graph.Model {
 	})
 }
 
+// halved is a decoder with logits of float16.
+func halved() *graph.Model {
+	m := changed(llama(), func(x string) []*graph.Node {
+		n := oneNode("Cast", "logits", x)
+		n.Attrs = []*graph.Attr{graph.IntAttr("to", int64(tensor.F16.Code()))}
+		return []*graph.Node{n}
+	})
+	for _, v := range m.Graph.Outputs {
+		if v.Name == "logits" {
+			v.Type.DType = tensor.F16
+		}
+	}
+	return m
+}
+
 // checkTop compares tokens that the largest logits choose with the tokens of all logits. A Sampling
 // with Adjust needs all.
 func checkTop(t *testing.T, s *nacre.Session, o generate.Options, few bool) {
@@ -88,7 +103,8 @@ func checkTop(t *testing.T, s *nacre.Session, o generate.Options, few bool) {
 // equal or NaN.
 func TestTop(t *testing.T) {
 	defer generate.TopEverywhere()()
-	models := map[string]func() *graph.Model{"llama": llama, "sums": sums, "equal logits": tied, "NaN": holed}
+	models := map[string]func() *graph.Model{"llama": llama, "sums": sums, "equal logits": tied, "NaN": holed,
+		"float16": halved}
 	for name, build := range models {
 		for _, o := range []generate.Options{{}, {Chunk: 3, SuppressIDs: []int32{5, 17, 90}}, {NoCache: true}, {Window: 12, Slide: true}} {
 			t.Run(fmt.Sprintf("%s/%+v", name, o), func(t *testing.T) {
@@ -169,6 +185,10 @@ func TestTopOf(t *testing.T) {
 		if got := g.Top(tt.s); got != tt.want {
 			t.Errorf("%+v takes %d logits, want %d", tt.s, got, tt.want)
 		}
+	}
+	half := generator(t, session(t, halved(), nacre.Options{Threads: 1}), generate.Options{})
+	if n := half.Top(generate.Sampling{Temperature: 1, TopK: 6}); n != 64 {
+		t.Errorf("one of 6 halves is chosen of %d, want 64", n)
 	}
 	if n := generator(t, s, generate.Options{LastOfEqual: true}).Top(generate.Sampling{}); n != 0 {
 		t.Errorf("the last of equal logits is chosen of %d, want all", n)
