@@ -10,10 +10,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Tiles of include/winograd.glsl: the side in pixels, and the points of a tile.
+// Tiles of include/winograd.glsl: the side in pixels, and the points of a tile. Products of the points
+// of fewer than leastTiles tiles take longer than estimated.
 const (
 	winogradTile   = 4
 	winogradPoints = (winogradTile + 2) * (winogradTile + 2)
+	leastTiles     = 16
 )
 
 // transformTime is the microseconds of a transform without elements, and transformBytes the bytes that
@@ -56,6 +58,9 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	}
 	down, across := (s.Out[0]+winogradTile-1)/winogradTile, (s.Out[1]+winogradTile-1)/winogradTile
 	tiles := s.Images * down * across
+	if tiles < leastTiles {
+		return device.Refuse("there are %d tiles", tiles)
+	}
 	_, _, direct := b.dev.fastest(convTiles, s.tiled())
 	if time := b.dev.winogradTime(s.Filters, s.Channels, tiles, b.DType(0).Bytes(1), b.Const(1) != nil); !(time < direct) {
 		return device.Refuse("products without transforms take %.0f us, and transforms and their products %.0f, by estimate",
