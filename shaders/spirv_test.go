@@ -48,6 +48,7 @@ func parse(t *testing.T, code []uint32) body {
 	b := body{version: code[1]}
 	m := memory{code: map[uint32][]uint32{}, strides: map[uint32]int{}, offsets: map[[2]uint32]int{}}
 	var block uint32
+	isBlock := map[uint32]bool{} // by structure; members that are structures are none
 	for at := 5; at < len(code); {
 		n := int(code[at] >> 16)
 		if n == 0 || at+n > len(code) {
@@ -61,6 +62,8 @@ func parse(t *testing.T, code []uint32) body {
 			switch args[1] {
 			case 1: // SpecId
 				b.constants = append(b.constants, args[2])
+			case 2: // Block
+				isBlock[args[0]] = true
 			case 6: // ArrayStride
 				m.strides[args[0]] = int(args[2])
 			case 33: // Binding
@@ -76,7 +79,7 @@ func parse(t *testing.T, code []uint32) body {
 			m.code[args[1]] = append([]uint32{op}, args[2:]...)
 		case 32: // OpTypePointer
 			if args[1] == 9 { // PushConstant
-				if _, ok := m.code[args[2]]; ok && m.code[args[2]][0] == 30 {
+				if isBlock[args[2]] {
 					block = args[2]
 				}
 			}
