@@ -48,7 +48,7 @@ func parse(t *testing.T, code []uint32) body {
 	b := body{version: code[1]}
 	m := memory{code: map[uint32][]uint32{}, strides: map[uint32]int{}, offsets: map[[2]uint32]int{}}
 	var block uint32
-	blocks := map[uint32]bool{}
+	isBlock := map[uint32]bool{} // by structure; members that are structures are none
 	for at := 5; at < len(code); {
 		n := int(code[at] >> 16)
 		if n == 0 || at+n > len(code) {
@@ -60,10 +60,10 @@ func parse(t *testing.T, code []uint32) body {
 			b.capabilities = append(b.capabilities, args[0])
 		case 71: // OpDecorate
 			switch args[1] {
-			case 2: // Block
-				blocks[args[0]] = true
 			case 1: // SpecId
 				b.constants = append(b.constants, args[2])
+			case 2: // Block
+				isBlock[args[0]] = true
 			case 6: // ArrayStride
 				m.strides[args[0]] = int(args[2])
 			case 33: // Binding
@@ -78,7 +78,7 @@ func parse(t *testing.T, code []uint32) body {
 		case 43: // OpConstant
 			m.code[args[1]] = append([]uint32{op}, args[2:]...)
 		case 32: // OpTypePointer
-			if args[1] == 9 && blocks[args[2]] { // PushConstant
+			if args[1] == 9 && isBlock[args[2]] { // PushConstant
 				block = args[2]
 			}
 		}

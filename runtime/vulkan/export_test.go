@@ -224,12 +224,12 @@ func AlwaysTiled() (restore func()) {
 	return func() { tileWaste = old }
 }
 
-// NormedProducts makes products normalise their rows on devices in software, too. It returns a function
-// that ends this.
-func NormedProducts() (restore func()) {
-	old := normsAlone
-	normsAlone = nil
-	return func() { normsAlone = old }
+// JoinedUnits joins products by weights in units on devices in software, and their norms, too. It returns
+// a function that ends this.
+func JoinedUnits() (restore func()) {
+	old := unitsAlone
+	unitsAlone = nil
+	return func() { unitsAlone = old }
 }
 
 // AlwaysTransformed makes convolutions by 3x3 filters use transforms if they can. It returns a function

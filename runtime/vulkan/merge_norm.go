@@ -9,10 +9,6 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// normsAlone has the types of devices with commands of their own for norms. For a device in software,
-// a barrier costs less than the norm of a row in each workgroup of a product.
-var normsAlone = map[string]bool{"cpu": true}
-
 // mergeNorm makes the products of the row that command i normalises do that themselves.
 func (v *versions) mergeNorm(u *uses, i int) error {
 	list := v.normed(u, i)
@@ -33,7 +29,7 @@ func (v *versions) mergeNorm(u *uses, i int) error {
 // nil for none.
 func (v *versions) normed(u *uses, i int) []int {
 	r, ok := work[*rows](v, i)
-	if !ok || normsAlone[v.acc.dev.info.Type] || r.rows != 1 || r.centred || v.commands[i].kernel.Variant() != "f32" ||
+	if !ok || r.rows != 1 || r.centred || v.commands[i].kernel.Variant() != "f32" ||
 		r.scale.Place == device.None {
 		return nil
 	}

@@ -33,12 +33,18 @@ type joinForm struct {
 	own     []int // push constants of each; the columns come first
 	weights []int // operands that become operand 1
 	out     int   // operand for the result
+	units   bool  // weights are in units
 }
 
+// unitsAlone has the types of devices where each product by weights in units is a command, and so is
+// the norm of its row. For a device in software, barriers cost less than what joined products add to
+// each invocation.
+var unitsAlone = map[string]bool{"cpu": true}
+
 var joinForms = map[string]*joinForm{
-	"matmul/gemv":  {"matmul/gemv_joined", []int{0, 2, 3, 4, 6, 19, 24}, []int{1, 5, 15, 16, 20}, []int{1, 2}, 3},
-	"quant/blocks": {"quant/blocks_joined", []int{0, 2, 6}, []int{1, 3, 4, 7}, []int{1, 2}, 3},
-	"quant/nbits4": {"quant/nbits4_joined", []int{0, 2, 4, 5, 6}, []int{1}, []int{1, 2, 3, 4}, 5},
+	"matmul/gemv":  {"matmul/gemv_joined", []int{0, 2, 3, 4, 6, 19, 24}, []int{1, 5, 15, 16, 20}, []int{1, 2}, 3, false},
+	"quant/blocks": {"quant/blocks_joined", []int{0, 2, 6}, []int{1, 3, 4, 7}, []int{1, 2}, 3, true},
+	"quant/nbits4": {"quant/nbits4_joined", []int{0, 2, 4, 5, 6}, []int{1}, []int{1, 2, 3, 4}, 5, true},
 }
 
 // The operands of shaders that join products: the rows, the weights, and the results.
@@ -75,7 +81,7 @@ func (v *versions) isJoinable(list []int) bool {
 	}
 	x, y := &v.commands[i], &v.commands[j]
 	form := joinForms[x.kernel.Op()]
-	if form == nil || x.kernel.module != y.kernel.module || !slices.Equal(x.kernel.constants, y.kernel.constants) ||
+	if form == nil || form.units && unitsAlone[v.acc.dev.info.Type] || x.kernel.module != y.kernel.module || !slices.Equal(x.kernel.constants, y.kernel.constants) ||
 		!v.isSame(i, j, 0) {
 		return false
 	}

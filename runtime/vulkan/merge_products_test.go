@@ -102,9 +102,8 @@ func (c *joinedCase) product(t *testing.T, g *graph.Builder, r *rand.Rand, x str
 }
 
 // outputs returns the results on a device, and the commands.
-func (c *joinedCase) outputs(t *testing.T, m *graph.Model, o vulkan.Options, in map[string]*tensor.Tensor) (map[string]*tensor.Tensor, int) {
-	o.Everything = true
-	d := open(t, o)
+func (c *joinedCase) outputs(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor) (map[string]*tensor.Tensor, int) {
+	d := open(t, vulkan.Options{Everything: true})
 	out, err := session(t, m, accelerator(t, d)).Run(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +114,7 @@ func (c *joinedCase) outputs(t *testing.T, m *graph.Model, o vulkan.Options, in 
 
 // TestJoinedProducts checks that joined products are those of a command each, and near the CPU's.
 func TestJoinedProducts(t *testing.T) {
+	defer vulkan.JoinedUnits()()
 	none, all, mixed := make([]bool, 4), []bool{true, true, true, true}, []bool{true, false, true, false}
 	for _, c := range []joinedCase{
 		{tensor.F32, "codes", 1, 96, []int{70, 33, 34}, mixed, "", false, 1}, // zero points are another shader's
@@ -142,9 +142,9 @@ func TestJoinedProducts(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(c.k+c.rows)))
 			m, in := c.model(t, r), map[string]*tensor.Tensor{"x": typed(t, c.dtype, some(r, c.rows*c.k), c.rows, c.k)}
-			got, joined := c.outputs(t, m, vulkan.Options{}, in)
+			got, joined := c.outputs(t, m, in)
 			restore := vulkan.Apart()
-			want, apart := c.outputs(t, m, vulkan.Options{}, in)
+			want, apart := c.outputs(t, m, in)
 			restore()
 			cpu, err := session(t, m, nil).Run(t.Context(), in)
 			if err != nil {

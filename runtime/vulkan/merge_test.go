@@ -215,7 +215,7 @@ func normedModel(t *testing.T, r *rand.Rand, k int, skips, stores bool) *graph.M
 
 // TestNormedProducts checks products that normalise their row themselves.
 func TestNormedProducts(t *testing.T) {
-	defer vulkan.NormedProducts()()
+	defer vulkan.JoinedUnits()()
 	for _, o := range []vulkan.Options{{}, {Level: vulkan.L0}, {Profile: vulkan.Mali}} {
 		for _, k := range []int{32, 96, 4128} {
 			for i, skips := range []bool{false, true, true} {

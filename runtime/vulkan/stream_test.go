@@ -68,7 +68,7 @@ func TestStreamIsRecordedOnce(t *testing.T) {
 
 // TestStepOfDecoder checks the commands that a layer adds to a step of a decoder, and the barriers.
 func TestStepOfDecoder(t *testing.T) {
-	defer vulkan.NormedProducts()()
+	defer vulkan.JoinedUnits()()
 	for name, tt := range map[string]struct {
 		fourBits           bool
 		commands, barriers int

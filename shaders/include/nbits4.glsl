@@ -56,13 +56,9 @@ float result(Product x, uint row, uint col, float sum) {
     return x.bias == NONE ? sum : sum + LOAD(scales[x.bias / ELEMENT + col]);
 }
 
-uvec4 codes_of(uint at) { return code_words[own.codes / 16 + at]; }
-float scale_of(uint col, uint b) { return LOAD(scales[own.scales / ELEMENT + col * blocks + b]); }
-
-float zero_of(uint col, uint b) {
-    uint nibble = col * zero_bytes * 2 + b;
-    return float(zeros[own.zeros / 4 + nibble / 8] >> nibble % 8 * 4 & 15u);
-}
+uint first_code() { return own.codes / 16; }
+uint first_scale() { return own.scales / ELEMENT; }
+uint first_zero() { return own.zeros / 4; }
 #else
 uint col0; // the first column of the workgroup
 
@@ -71,32 +67,41 @@ uint begin(uint c) {
     return min(col0 + c, n - 1);
 }
 
-uvec4 codes_of(uint at) { return code_words[at]; }
+uint first_code() { return 0; }
+uint first_scale() { return 0; }
+uint first_zero() { return 0; }
 
 void take(uint row, uint r, uint c) {
     if (col0 + c < n) take_sum(row, col0 + c, joined(r, c));
 }
 #endif
 
+// The first codes and scale of the invocation's column, its first word of zero points, and the first
+// nibble there.
+uint codes_at, scales_at, zeros_at, zero_at;
+
 // high returns 16 + the code in bits 19 to 22.
 float high(uint w) { return uintBitsToFloat(w & 0x00780000u | 0x41800000u); }
 
 // factors returns the scale of a unit, and what the sum of a row's unit is multiplied by.
-vec2 factors(uint col, uint unit) {
-    uint b = unit / UNITS;
-    float scale = scale_of(col, b);
-    return vec2(scale, -scale * (ZEROS != 0 ? 16.0 + zero_of(col, b) : 24.0));
+vec2 factors(uint unit) {
+    uint b = unit / UNITS, nibble = zero_at + b;
+    float scale = LOAD(scales[scales_at + b]);
+    if (ZEROS == 0) return vec2(scale, -scale * 24.0);
+    return vec2(scale, -scale * (16.0 + float(zeros[zeros_at + nibble / 8] >> nibble % 8 * 4 & 15u)));
 }
 
 void main() {
     uint id = gl_LocalInvocationID.x, lane = id % LANES, units = row_words / 4;
     uint row0 = gl_WorkGroupID.y * ROWS, col = begin(id / LANES);
+    codes_at = first_code() + col * units, scales_at = first_scale() + col * blocks;
+    zeros_at = first_zero(), zero_at = col * zero_bytes * 2;
 
     float sums[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = 0.0;
     uint ahead = min(lane, units - 1);
-    uvec4 next = codes_of(col * units + ahead);
-    vec2 next_factors = factors(col, ahead);
+    uvec4 next = code_words[codes_at + ahead];
+    vec2 next_factors = factors(ahead);
     [[dont_unroll]] for (uint u0 = 0; u0 < units; u0 += CHUNK) {
         if (u0 > 0) barrier();
         uint count = min(CHUNK, units - u0);
@@ -106,8 +111,8 @@ void main() {
             uvec4 now = next;
             vec2 by = next_factors;
             ahead = min(u0 + u + LANES, units - 1);
-            next = codes_of(col * units + ahead);
-            next_factors = factors(col, ahead);
+            next = code_words[codes_at + ahead];
+            next_factors = factors(ahead);
             float dots[ROWS];
             [[unroll]] for (uint r = 0; r < ROWS; r++) dots[r] = 0.0;
             [[unroll]] for (uint w = 0; w < 4; w++) {
