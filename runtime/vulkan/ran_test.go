@@ -12,7 +12,7 @@ import (
 // TestRan checks that a profile has the kernels that ran, and names the steps that do the work of
 // others.
 func TestRan(t *testing.T) {
-	defer vulkan.NormedProducts()()
+	defer vulkan.JoinedUnits()()
 	r := rand.New(rand.NewPCG(9, 1))
 	const k = 96
 	m := normedModel(t, r, k, false, false)
