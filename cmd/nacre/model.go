@@ -32,6 +32,7 @@ type sessionFlags struct {
 	quirks     bool
 	seed       uint64
 	context    int
+	everything bool // a device computes every node that it can
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -62,18 +63,24 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 		return o, usageError{err}
 	}
 	var err error
-	o.Device, err = openDevice(f.device)
+	o.Device, err = openDevice(f.device, f.everything)
 	return o, err
 }
 
-// devices has the open devices by the value of --device. They stay open until the process ends.
+// devices has the open devices. They stay open until the process ends.
 var devices = struct {
 	sync.Mutex
-	open map[string]nacre.Device
-}{open: map[string]nacre.Device{}}
+	open map[deviceKey]nacre.Device
+}{open: map[deviceKey]nacre.Device{}}
+
+// deviceKey is a value of --device, and whether the device computes every node that it can.
+type deviceKey struct {
+	name       string
+	everything bool
+}
 
 // openDevice returns the device beside the CPU for a value of --device, or nil for none.
-func openDevice(name string) (nacre.Device, error) {
+func openDevice(name string, everything bool) (nacre.Device, error) {
 	device, profile := vulkan.CutProfile(name)
 	device, level := vulkan.CutLevel(device)
 	kind, which, _ := strings.Cut(device, ":")
@@ -85,14 +92,15 @@ func openDevice(name string) (nacre.Device, error) {
 	}
 	devices.Lock()
 	defer devices.Unlock()
-	if d := devices.open[name]; d != nil {
+	key := deviceKey{name, everything}
+	if d := devices.open[key]; d != nil {
 		return d, nil
 	}
 	d, err := vulkan.Open(which, vulkan.Options{Progress: deviceBar(os.Stderr, "weights", true),
-		Compiled: deviceBar(os.Stderr, "shaders", false), Level: level, Profile: profile})
+		Compiled: deviceBar(os.Stderr, "shaders", false), Level: level, Profile: profile, Everything: everything})
 	switch {
 	case err == nil:
-		devices.open[name] = d
+		devices.open[key] = d
 		return d, nil
 	case device == "auto":
 		return nil, nil
