@@ -58,7 +58,6 @@
 //
 // Batch and BatchText continue several prompts, Continuations and ContinuationsText one prompt
 // several times. Generator.Beams searches for the likeliest continuations, and Generator.LogProbs says
-// how likely a given one is. Sequence has the single
-// steps: Start computes a prompt, Next returns a token, and Fork copies a sequence without
-// computing it again.
+// how likely a given one is. Sequence has the single steps: Start computes a prompt, Next returns a
+// token, and Fork copies a sequence without computing it again.
 package generate
