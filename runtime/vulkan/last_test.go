@@ -162,10 +162,22 @@ func (c *lastCase) model(t *testing.T, r *rand.Rand, d tensor.DType) (*graph.Mod
 	return &graph.Model{Graph: g}, in
 }
 
+// hasNoHalves reports whether the device has no elements of 16 bits, and logs it.
+func hasNoHalves(t *testing.T, v *vulkan.Device) bool {
+	if lacks(t, v, "eltwise/binary", "f16") {
+		t.Log("the device has no elements of 16 bits")
+		return true
+	}
+	return false
+}
+
 // TestChannelsLast compares nodes with channels last with the CPU. Convolutions take tiles of 64 and 32
 // pixels in turns, the second ones with sums that workgroups share.
 func TestChannelsLast(t *testing.T) {
 	v := matricesDevice(t)
+	if hasNoHalves(t, v) {
+		return
+	}
 	a, info := accelerator(t, v), v.Info()
 	for k, d := range []tensor.DType{tensor.F16, tensor.BF16} {
 		for i, c := range lastCases {
@@ -266,7 +278,11 @@ func residualNet(t *testing.T, d tensor.DType) (*graph.Model, map[string]tensor.
 // TestChannelsLastNet checks that a network turns the order of its channels once, and that results are
 // the same as in planes and on the CPU.
 func TestChannelsLastNet(t *testing.T) {
-	a := accelerator(t, matricesDevice(t))
+	v := matricesDevice(t)
+	if hasNoHalves(t, v) {
+		return
+	}
+	a := accelerator(t, v)
 	m, in := residualNet(t, tensor.F16)
 	got := inLayouts(t, m, a, device.LayoutsByCost, in)
 	if got.turns() != 1 || !strings.Contains(got.how, "conv/last/") || !strings.Contains(got.how, "conv/last_depth/") {
