@@ -23,6 +23,17 @@ func lacks(t testing.TB, d *vulkan.Device, name, variant string) bool {
 	return m.Variant.Needs&^vulkan.Features(&info) != 0
 }
 
+// hasNoLongs reports whether the device has no integers of 64 bits, and logs it. Positions and lengths of
+// decoders are the host's there, and commands are counted in vain.
+func hasNoLongs(t testing.TB, d *vulkan.Device) bool {
+	t.Helper()
+	if lacks(t, d, "eltwise/binary", "i64") {
+		t.Log("the device has no integers of 64 bits")
+		return true
+	}
+	return false
+}
+
 // isLacking reports whether a step stays with the host because a shader needs features that the device
 // lacks at any level.
 func isLacking(t testing.TB, d *vulkan.Device, step *engine.StepTime) bool {

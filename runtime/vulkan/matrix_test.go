@@ -195,6 +195,9 @@ var emulated = [][]vk.Matrix{
 // TestEmulatedMatrices compares the shaders of cooperative matrices with the CPU on devices without
 // such matrices, by every tile that fits the device. Tiles take turns at most nodes.
 func TestEmulatedMatrices(t *testing.T) {
+	if hasNoHalves(t, open(t, vulkan.Options{})) {
+		return
+	}
 	how := ""
 	for i := range vulkan.MatrixTiles {
 		t.Run(fmt.Sprint("tile ", i), func(t *testing.T) {

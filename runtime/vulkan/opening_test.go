@@ -23,6 +23,9 @@ func TestOpeningOfStep(t *testing.T) {
 		if got := greedy(t, accelerator(t, d), size, room, tokens); !slices.Equal(got, want) {
 			t.Errorf("%+v: tokens %v, want %v", o, got, want)
 		}
+		if hasNoLongs(t, d) {
+			return
+		}
 		if n := d.Recordings(); n != 1+rooms {
 			t.Errorf("%+v: %d recordings for a prompt and %d rooms", o, n, rooms)
 		}
@@ -68,7 +71,8 @@ func TestOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session(t, m, accelerator(t, open(t, vulkan.Options{})))
+	d := open(t, vulkan.Options{})
+	s := session(t, m, accelerator(t, d))
 	got, err := s.Run(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +81,9 @@ func TestOpening(t *testing.T) {
 		if at := differ(got[name], want[name], 0); at >= 0 {
 			t.Errorf("element %d of %s differs", at, name)
 		}
+	}
+	if hasNoLongs(t, d) {
+		return
 	}
 	pl, err := s.Plan(t.Context(), in)
 	if err != nil {
