@@ -97,8 +97,8 @@ func checkCodesOnDevice(t *testing.T, d *vulkan.Device, prompt []int32) {
 	}
 }
 
-// checkCodesPlaced checks that the device computes all nodes with caches of int8.
-func checkCodesPlaced(t *testing.T, s *nacre.Session) {
+// stepPlan returns the plan of a step of one token.
+func stepPlan(t *testing.T, s *nacre.Session) *nacre.Plan {
 	t.Helper()
 	st, err := s.NewStream(t.Context(), nacre.StreamOptions{})
 	if err != nil {
@@ -113,6 +113,13 @@ func checkCodesPlaced(t *testing.T, s *nacre.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return plan
+}
+
+// checkCodesPlaced checks that the device computes all nodes with caches of int8.
+func checkCodesPlaced(t *testing.T, s *nacre.Session) {
+	t.Helper()
+	plan := stepPlan(t, s)
 	found := false
 	for line := range strings.Lines(plan.String()) {
 		for _, op := range []string{"nacre.AppendCodes", "nacre.WidenCodes", "nacre.ComposedAttention", "nacre.Narrow"} {

@@ -134,19 +134,7 @@ func checkFew(t *testing.T, s *nacre.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := top.NewStream(t.Context(), nacre.StreamOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	ids, err := nacre.NewTensor([]int64{1}, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := st.Plan(t.Context(), map[string]*nacre.Tensor{"input_ids": ids})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := stepPlan(t, top)
 	down := 0
 	for line := range strings.Lines(plan.String()) {
 		if down += strings.Count(line, "download/"); strings.Contains(line, "TopK") && !strings.Contains(line, "vulkan") {

@@ -83,8 +83,9 @@ func ratesOf(ctx context.Context, d *generate.Decoder, prompt, tokens int) (rate
 
 // llamaRates returns the same rates of llama.cpp.
 func (b *bench) llamaRates(prompt, tokens, rounds int) (rates [2]float64, err error) {
-	cmd := exec.Command("python3", "bench/peers/llama.py", "--libs", b.llama, "--device", strconv.Itoa(b.device.Info().Index),
-		"--prompt", strconv.Itoa(prompt), "--generate", strconv.Itoa(tokens), "--rounds", strconv.Itoa(rounds), b.gguf)
+	cmd := exec.Command("python3", "bench/peers/llama.py", "--libs", b.llama,
+		"--device", strconv.Itoa(b.device.Info().Index), "--prompt", strconv.Itoa(prompt),
+		"--generate", strconv.Itoa(tokens), "--rounds", strconv.Itoa(rounds), b.gguf)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {

@@ -77,7 +77,8 @@ func run(which, out string, o options) error {
 		return err
 	}
 	if out != "" {
-		if err := report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text)); err != nil {
+		path := filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit))
+		if err := report.WriteFile(path, []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -209,7 +210,8 @@ func (r *row) cells() (rate, unit, share, goal string) {
 // line returns the row as one line.
 func (r *row) line() string {
 	rate, unit, share, goal := r.cells()
-	return strings.Join(slices.DeleteFunc([]string{r.what + ":", rate, unit, share, goal}, func(s string) bool { return s == "" }), " ")
+	all := []string{r.what + ":", rate, unit, share, goal}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
 
 // table returns the rows below a title.

@@ -82,50 +82,34 @@ func shortName(d tensor.DType) string {
 	return d.Short()
 }
 
-// typeName returns the name of element type d in variants.
-func typeName(d tensor.DType) (string, error) {
-	if name := shortName(d); name != "" {
-		return name, nil
+// typeName returns the name of element type d in variants. It notes a refusal if there is none.
+func (b *binder) typeName(d tensor.DType) string {
+	name := shortName(d)
+	if name == "" {
+		b.Note(device.Refuse("no shader computes on %v elements", d))
 	}
-	return "", device.Refuse("no shader computes on %v elements", d)
+	return name
 }
 
-// floatName is typeName for floats. It refuses other types.
-func floatName(d tensor.DType) (string, error) {
-	if d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 {
-		return typeName(d)
+// floatName is typeName for floats. It notes a refusal of other types.
+func (b *binder) floatName(d tensor.DType) string {
+	if d != tensor.F32 && d != tensor.F16 && d != tensor.BF16 {
+		b.Note(device.Refuse("the shader computes on floats, not on %v elements", d))
 	}
-	return "", device.Refuse("the shader computes on floats, not on %v elements", d)
+	return shortName(d)
 }
 
 // widths are the names of variants that move elements, by bytes of an element.
 var widths = map[int]string{1: "w1", 2: "w2", 4: "w4", 8: "w8"}
 
-// widthName returns the name that variants have for the width of elements of type d.
-func widthName(d tensor.DType) (string, error) {
-	if name := widths[d.Bits()/8]; name != "" && d.Bits()%8 == 0 {
-		return name, nil
-	}
-	return "", device.Refuse("no shader moves %v elements", d)
-}
-
-// typeName, floatName and widthName are the functions of these names. They note refusals.
-func (b *binder) typeName(d tensor.DType) string {
-	name, err := typeName(d)
-	b.Note(err)
-	return name
-}
-
-func (b *binder) floatName(d tensor.DType) string {
-	name, err := floatName(d)
-	b.Note(err)
-	return name
-}
-
+// widthName returns the name that variants have for the width of elements of type d. It notes a
+// refusal if there is none.
 func (b *binder) widthName(d tensor.DType) string {
-	name, err := widthName(d)
-	b.Note(err)
-	return name
+	if name := widths[d.Bits()/8]; name != "" && d.Bits()%8 == 0 {
+		return name
+	}
+	b.Note(device.Refuse("no shader moves %v elements", d))
+	return ""
 }
 
 // checkOperands refuses operands with unknown extents or with more elements than a shader can

@@ -43,7 +43,6 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	}
 	w.int(spread(s.Pad, 0)...)
 	w.int(taps, s.Out.Len())
-	b.step.InPlace = nil
 	defer b.works(n * s.Channels / s.Groups * taps << len(s.In))
 	constants := []uint32{uint32(len(s.In)), uint32(kit.Btoi(b.Has(3))), uint32(kit.Btoi(b.Has(4)))}
 	return b.flat("conv/deform", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
@@ -89,10 +88,7 @@ type convolution struct {
 
 // convolution refuses convolutions of other elements, and functions that no shader computes.
 func (b *binder) convolution(o *nn.Conv, epilogue kit.Epilogue) (*convolution, error) {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return nil, err
-	}
+	variant := b.floatName(b.DType(0))
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return nil, err
@@ -275,10 +271,7 @@ func convTerms(s *convolution) (terms []uint32, err error) {
 }
 
 func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.DType(0))
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err

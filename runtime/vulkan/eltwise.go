@@ -209,7 +209,7 @@ func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Opera
 	w.int(out.Len(), 0, 0, 0)
 	b.under(&w, out, xs, ys)
 	if n := out.Len(); name == "mul" && xs.Len() == n && ys.Len() == n {
-		defer b.does(&gating{n: n}, "eltwise/binary")
+		defer b.does(&gating{applying{n: n}}, "eltwise/binary")
 	}
 	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
 }
@@ -275,7 +275,7 @@ func bindFused(o *arith.Fused, b *binder) error {
 	w.int(n, b.Shape(1).Len())
 	w.float(o.P)
 	if o.First && o.Binary == "mul" && b.Shape(1).Len() == n {
-		defer b.does(&gating{applying{o.Unary, w[2], n}, n}, "eltwise/fused")
+		defer b.does(&gating{applying{o.Unary, w[2], n}}, "eltwise/fused")
 	}
 	constants := []uint32{f, uint32(kit.Btoi(o.Binary == "mul")), uint32(kit.Btoi(o.First))}
 	return b.flat("eltwise/fused", variant, n, constants, w, b.in(0), b.in(1), b.out(0))
@@ -324,25 +324,15 @@ func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) erro
 	return b.flat("eltwise/cast", name+"_"+other, n, nil, w, x, y)
 }
 
-// known returns extents as numbers. It refuses an extent that is not known.
-func known(list ...graph.Dim) ([]int, error) {
+// known returns extents as numbers. It notes a refusal of an extent that is not known.
+func (b *binder) known(list ...graph.Dim) []int {
 	out := make([]int, len(list))
 	for i, d := range list {
 		n, ok := d.Value()
 		if !ok {
-			return nil, device.Refuse("extent %v is not known", d)
+			b.Note(device.Refuse("extent %v is not known", d))
 		}
 		out[i] = n
-	}
-	return out, nil
-}
-
-// known is the function known. It notes refusals.
-func (b *binder) known(list ...graph.Dim) []int {
-	out, err := known(list...)
-	if err != nil {
-		b.Note(err)
-		return make([]int, len(list))
 	}
 	return out
 }

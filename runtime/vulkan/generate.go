@@ -23,9 +23,7 @@ const mostNarrow = 1 << 25
 func bindRange(b *binder) error {
 	d, n := b.DType(0), b.OutShape(0).Len()
 	if !op.IsIndex(d) && d != tensor.I16 {
-		if _, err := floatName(d); err != nil {
-			return err
-		}
+		b.floatName(d)
 	}
 	if d.Bits() == 16 && d.IsFloat() && n > mostNarrow {
 		return device.Refuse("a range of %d elements of type %v; the device counts to %d", n, d, mostNarrow)
@@ -52,10 +50,7 @@ func elementOf(t *tensor.Tensor) device.Operand {
 
 // bindWindow takes the size of the window from the output's extents.
 func bindWindow(o *signal.CosineWindow, b *binder) error {
-	variant, err := floatName(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.Out[0].DType)
 	n := b.OutShape(0).Len()
 	terms, period := o.Terms(n)
 	var squares [2]float64
@@ -71,10 +66,7 @@ func bindWindow(o *signal.CosineWindow, b *binder) error {
 
 // bindMelWeights computes the corners of the triangles on the host: two more than bands.
 func bindMelWeights(_ *signal.MelWeights, b *binder) error {
-	variant, err := floatName(b.Out[0].DType)
-	if err != nil {
-		return err
-	}
+	variant := b.floatName(b.Out[0].DType)
 	var whole [3]int
 	for i := range whole {
 		n, err := b.number(i)
@@ -89,9 +81,11 @@ func bindMelWeights(_ *signal.MelWeights, b *binder) error {
 		if t == nil {
 			return &device.NeedValue{Input: 3 + i}
 		}
-		if edges[i], err = kit.ScalarNumber(t, "an edge"); err != nil {
+		edge, err := kit.ScalarNumber(t, "an edge")
+		if err != nil {
 			return err
 		}
+		edges[i] = edge
 	}
 	bands, length, rate := whole[0], whole[1], whole[2]
 	if rate < 1 {

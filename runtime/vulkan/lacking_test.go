@@ -25,13 +25,18 @@ func lacks(t testing.TB, d *vulkan.Device, name, variant string) bool {
 
 // hasNoLongs reports whether the device has no integers of 64 bits, and logs it. Positions and lengths of
 // decoders are the host's there, and commands are counted in vain.
-func hasNoLongs(t testing.TB, d *vulkan.Device) bool {
+func hasNoLongs(t testing.TB, d *vulkan.Device) bool { return hasNo(t, d, "i64") }
+
+// hasNoHalves reports whether the device has no float16, and logs it.
+func hasNoHalves(t testing.TB, d *vulkan.Device) bool { return hasNo(t, d, "f16") }
+
+func hasNo(t testing.TB, d *vulkan.Device, elements string) bool {
 	t.Helper()
-	if lacks(t, d, "eltwise/binary", "i64") {
-		t.Log("the device has no integers of 64 bits")
-		return true
+	lacking := lacks(t, d, "eltwise/binary", elements)
+	if lacking {
+		t.Logf("the device computes no %s", elements)
 	}
-	return false
+	return lacking
 }
 
 // isLacking reports whether a step stays with the host because a shader needs features that the device

@@ -309,10 +309,7 @@ func turnTime(b *device.Binding) time.Duration {
 // bindTurn copies images to the other order of their channels.
 func bindTurn(b *binder) error {
 	const most, side = 256, 32 // invocations and lines of a workgroup of copy/turn
-	variant, err := widthName(b.DType(0))
-	if err != nil {
-		return err
-	}
+	variant := b.widthName(b.DType(0))
 	s := b.Shape(0)
 	rows, cols := s[1], s[2:].Len()
 	if b.InLayout(0) == device.ChannelsLast {

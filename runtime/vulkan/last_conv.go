@@ -93,15 +93,11 @@ func (b *binder) turnedFilters(axes []axisSteps) (device.Operand, error) {
 		y := b.temp(bytes)
 		return y, b.strided(d, 0, 0, axes, b.in(1), y)
 	}
-	variant, err := widthName(d)
-	if err != nil {
-		return device.Operand{}, err
-	}
 	w, n, err := stridedWords(0, 0, axes)
 	if err != nil {
 		return device.Operand{}, err
 	}
-	return b.prepared(c.Bytes(), bytes, "copy/strided", variant, n, nil, w)
+	return b.prepared(c.Bytes(), bytes, "copy/strided", b.widthName(d), n, nil, w)
 }
 
 // lastTerms returns the table of conv/last: for each word along a sum its offset from the first of a

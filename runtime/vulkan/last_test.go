@@ -162,15 +162,6 @@ func (c *lastCase) model(t *testing.T, r *rand.Rand, d tensor.DType) (*graph.Mod
 	return &graph.Model{Graph: g}, in
 }
 
-// hasNoHalves reports whether the device has no elements of 16 bits, and logs it.
-func hasNoHalves(t *testing.T, v *vulkan.Device) bool {
-	if lacks(t, v, "eltwise/binary", "f16") {
-		t.Log("the device has no elements of 16 bits")
-		return true
-	}
-	return false
-}
-
 // TestChannelsLast compares nodes with channels last with the CPU. Convolutions take tiles of 64 and 32
 // pixels in turns, the second ones with sums that workgroups share.
 func TestChannelsLast(t *testing.T) {

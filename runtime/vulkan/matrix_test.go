@@ -26,20 +26,26 @@ func matrixNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return append(list, codeProducts(t, r)...)
 }
 
+// turnedOperands are the operands of a product [m,n] of k terms, with a bias. Bits of turned say which
+// of the first two are transposed.
+func turnedOperands(t *testing.T, r *rand.Rand, d tensor.DType, turned int64, m, n, k int) []*tensor.Tensor {
+	a, b := []int{m, k}, []int{k, n}
+	if turned&1 != 0 {
+		slices.Reverse(a)
+	}
+	if turned&2 != 0 {
+		slices.Reverse(b)
+	}
+	return []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+}
+
 func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
 	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {130, 264, 72}, {24, 136, 2104}} {
 		m, n, k := s[0], s[1], s[2]
 		for turned := range int64(4) {
-			a, b := []int{m, k}, []int{k, n}
-			if turned&1 != 0 {
-				slices.Reverse(a)
-			}
-			if turned&2 != 0 {
-				slices.Reverse(b)
-			}
 			attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5),
 				number("beta", 2), text("activation", "LeakyRelu"), number("activation_alpha", 0.25)}
-			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+			in := turnedOperands(t, r, d, turned, m, n, k)
 			list = append(list, nodeCase{domain: kit.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: near})
 		}
 		for _, shape := range [][]int{{k, n}, {3, k, n}, {2, 1, k, n}} {
@@ -55,14 +61,7 @@ func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (li
 func wholeProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
 	const m, n, k = 128, 256, 256
 	for turned := range int64(4) {
-		a, b := []int{m, k}, []int{k, n}
-		if turned&1 != 0 {
-			slices.Reverse(a)
-		}
-		if turned&2 != 0 {
-			slices.Reverse(b)
-		}
-		in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+		in := turnedOperands(t, r, d, turned, m, n, k)
 		attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.25)}
 		list = append(list, nodeCase{op: "Gemm", attrs: attrs, in: in, outs: 1, near: near},
 			nodeCase{op: "Gemm", attrs: attrs, in: in[:2], outs: 1, near: near})

@@ -11,10 +11,7 @@ type applying struct {
 
 // gating is the work of a dispatch of eltwise/fused or eltwise/binary that computes function(x) y for n
 // elements of both, or x y if there is no function.
-type gating struct {
-	applying
-	n int
-}
+type gating struct{ applying }
 
 // gates are the functions of include/gate.glsl.
 var gates = set("relu", "sigmoid", "swish", "gelu", "gelu_tanh")

@@ -81,8 +81,8 @@ func (v *versions) isJoinable(list []int) bool {
 	}
 	x, y := &v.commands[i], &v.commands[j]
 	form := joinForms[x.kernel.Op()]
-	if form == nil || form.units && unitsAlone[v.acc.dev.info.Type] || x.kernel.module != y.kernel.module || !slices.Equal(x.kernel.constants, y.kernel.constants) ||
-		!v.isSame(i, j, 0) {
+	if form == nil || form.units && unitsAlone[v.acc.dev.info.Type] || x.kernel.module != y.kernel.module ||
+		!slices.Equal(x.kernel.constants, y.kernel.constants) || !v.isSame(i, j, 0) {
 		return false
 	}
 	for _, n := range form.same {

@@ -50,10 +50,7 @@ func (b *binder) ByteProduct(_ string, p *lower.ByteProduct) error {
 	if len(g.batch) > batchAxes {
 		return device.Refuse("the batch has %d axes", len(g.batch))
 	}
-	biasStep, err := known(p.BiasRow, p.BiasCol)
-	if err != nil {
-		return err
-	}
+	biasStep := b.known(p.BiasRow, p.BiasCol)
 	a, aType := b.in(p.A), b.DType(p.A)
 	aScale, aScales := b.optional(p.AScale)
 	aZero, aZeros := b.optional(p.AZero)
@@ -87,7 +84,6 @@ func (b *binder) ByteProduct(_ string, p *lower.ByteProduct) error {
 	if err := b.loops(6 * g.k); err != nil {
 		return err
 	}
-	b.step.InPlace = nil
 	defer b.works(g.m * g.n * g.k * z)
 	operands := []device.Operand{a, aScale, aZero, codes, bScale, bZero, yScale, yZero, bias, p.Add, p.Y}
 	signs := []uint32{signed(aType), signed(b.DType(p.B)), signed(p.Result), half}

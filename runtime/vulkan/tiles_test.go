@@ -23,14 +23,7 @@ func tileNodes(t *testing.T, r *rand.Rand, types ...tensor.DType) (list []nodeCa
 		for turned := range int64(4) {
 			for _, s := range [][3]int{{37, 70, 45}, {68, 132, 136}} {
 				m, n, k := s[0], s[1], s[2]
-				a, b := []int{m, k}, []int{k, n}
-				if turned&1 != 0 {
-					slices.Reverse(a)
-				}
-				if turned&2 != 0 {
-					slices.Reverse(b)
-				}
-				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+				in := turnedOperands(t, r, d, turned, m, n, k)
 				attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5), number("beta", 2)}
 				list = append(list, nodeCase{op: "Gemm", attrs: attrs, in: in, outs: 1, near: near})
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// open opens the first device. A message of the validation layers fails the test. Devices
-// that tests of single nodes open, without limits, have wide operands, among which the layer cannot tell
+// open opens the first device. A message of the validation layers fails the test. Devices that tests
+// of single nodes open, without limits, have wide operands, among which the layer cannot tell
 // conflicts.
 func open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()

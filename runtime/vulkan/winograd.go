@@ -68,7 +68,6 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	}
 	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
 	pixels, results := points(s.Channels*tiles), points(s.Filters*tiles)
-	b.step.InPlace = nil
 	filters, err := b.filterPoints(s.variant, s.Filters*s.Channels)
 	if err != nil {
 		return err
