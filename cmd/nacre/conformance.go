@@ -41,8 +41,9 @@ func conformanceCommand() *cobra.Command {
 beside light_NAME_output_0.pb), run every model, and compare. A line is printed
 for each failure, then how many passed, failed and were skipped. A model without
 stored results is skipped. Of models that draw random numbers, type and shape are
-compared. A device computes every node that it can. A failure of float16 or bfloat16 that a tolerance for these types accepts
-names its flags. A folder without stored results, or a --run that no case matches, is a failure.`,
+compared. A device computes every node that it can. A failure of float16 or
+bfloat16 that a tolerance for these types accepts names its flags. A folder
+without stored results, or a --run that no case matches, is a failure.`,
 		Example: `nacre conformance node simple
 nacre conformance node --run '^test_conv' --device vulkan`,
 		Args: atLeast(1),
