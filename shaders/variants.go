@@ -69,10 +69,11 @@ func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)
 }
 
-// matrixNeeds has the features that cooperative matrices of an element type need. Conversions to
-// bfloat16 declare arithmetic on float16 too.
+// matrixNeeds has the features that cooperative matrices for operands of an element type need. Operands
+// of float32 are multiplied as bfloat16. Conversions to bfloat16 declare arithmetic on float16 too.
 var matrixNeeds = map[string]Feature{
 	"f16": CoopMatrix | Subgroup | Float16, "bf16": CoopMatrix | Subgroup | CoopBF16 | Float16, "i8": CoopMatrix | Subgroup | Int8,
+	"f32": CoopMatrix | Subgroup | CoopBF16 | Float16,
 }
 
 // matrices returns one variant per element type of cooperative matrices. Buffers have the operands,

@@ -21,10 +21,6 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 		return device.Refuse("blocks of %v are read on the CPU", b.DType(1))
 	}
 	m, n, k := b.OutShape(0)[0], b.Shape(1)[0], b.Shape(1)[1]
-	g, err := b.unitGroup(m, k)
-	if err != nil {
-		return err
-	}
 	c := b.gemmAddend(&o.Gemm)
 	var w words
 	w.int(m, n, k, c.row, c.col)
@@ -33,9 +29,20 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	var constants words
 	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/unit)
 	defer b.works(m * n * k)
+	p := &fewBits{m: m, n: n, k: k, shader: "quant/blocks", variant: "f32", isWhole: true, constants: constants, words: w,
+		operands: []device.Operand{b.in(0), b.in(1), c.operand, b.out(0)}}
+	if done, err := p.byMatrices(b, b.accuracy.Rounds(false)); done {
+		return err
+	}
+	if done, err := p.byTiles(b); done {
+		return err
+	}
+	g, err := b.unitGroup(m, k)
+	if err != nil {
+		return err
+	}
 	flat := b.flatGroups((n + g.columns() - 1) / g.columns())
 	groups := [3]int{flat[0], (m + g.rows - 1) / g.rows, flat[1]}
 	defer b.does(&rowProduct{m, g.columns(), "f32"}, "quant/blocks")
-	return b.dispatch("quant/blocks", "f32", g.size, groups, append(constants, g.constants(k)...), w, b.in(0),
-		b.in(1), c.operand, b.out(0))
+	return b.dispatch("quant/blocks", "f32", g.size, groups, append(constants, g.constants(k)...), w, p.operands...)
 }

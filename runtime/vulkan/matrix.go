@@ -76,6 +76,8 @@ func Matrices(i *vk.Info) (list []string) {
 type matrixSide struct {
 	down  bool // neighbours in memory are along rows or columns, not along k
 	words bool // read by whole words
+
+	splits int // numbers that an element is the sum of, 1 or 2; 0 means 1
 }
 
 // sideOf describes an operand of n rows or columns of k elements, with strides step and kStep. Begins
@@ -118,6 +120,9 @@ func (d *Device) matrixTiling(shader, elements string, p tiled, most int, left, 
 			continue
 		}
 		by := float64(step*matrixElements[elements].bytes) / 64
+		if left.splits > 1 {
+			by *= 3 // of four products, the least is left out
+		}
 		cost, parts := d.cost(p, rows, cols, step, most, by*t.alone, by*t.each)
 		if cost >= least {
 			continue
@@ -171,7 +176,7 @@ func (e matrixElement) staged(n, k int, s matrixSide) int {
 	if s.down {
 		n, k = k, n
 	}
-	return n * (k*e.bytes + apart)
+	return n * (k*e.bytes + apart) * max(1, s.splits)
 }
 
 // byMatrices adds the dispatch of z products by cooperative matrices.

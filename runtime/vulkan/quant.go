@@ -1,8 +1,6 @@
 package vulkan
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/lower"
@@ -148,41 +146,41 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	if b.Has(3) {
 		zeros = (o.Blocks()*o.Bits + 7) / 8
 	}
-	a := b.in(0)
-	if b.accuracy.Rounds(o.Rounds) {
-		a = b.temp(tensor.F32.Bytes(m * o.K))
+	var w words
+	w.int(m, o.N, o.K, o.Block, o.Blocks(), o.RowBytes()/4, zeros)
+	w.bool(b.Has(5))
+	defer b.works(m * o.N * o.K)
+	p := &fewBits{m: m, n: o.N, k: o.K, shader: "quant/nbits", variant: variant, isWhole: o.Block%run == 0,
+		constants: []uint32{uint32(o.Bits)}, words: w,
+		operands: []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}}
+	rounds := b.accuracy.Rounds(o.Rounds)
+	if done, err := p.byMatrices(b, rounds); done {
+		return err
+	}
+	if rounds {
+		a := b.temp(tensor.F32.Bytes(m * o.K))
 		b.Note(b.loops(2 * o.Block))
 		total := m * o.Blocks()
 		if err := b.flat("quant/round", variant, total, nil,
 			words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
 			return err
 		}
+		p.operands[0] = a
 		if d != tensor.F32 {
-			variant = "f32_" + variant
+			p.variant = "f32_" + variant
 		}
 	}
-	var w words
-	w.int(m, o.N, o.K, o.Block, o.Blocks(), o.RowBytes()/4, zeros)
-	w.bool(b.Has(5))
-	defer b.works(m * o.N * o.K)
-	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
-	word := wordBytes / d.Bytes(1)
-	left := sideOf(word, m, o.K, o.K, 1)
-	size := tiled{m, o.N, o.K, 1, 4}
-	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, size, mostShares, left, matrixSide{}); t != nil && o.Block%word == 0 {
-		grid, isWhole := t.grid(m, o.N, t.parts), t.isWhole(size, left, matrixSide{words: true})
-		sums, counters := b.shares(t.parts, grid[0]*grid[1], 4*t.rows*t.cols)
-		return b.dispatch(t.shader, variant, t.size, grid, slices.Concat(t.constants, wordConstants(left),
-			[]uint32{uint32(o.Bits), uint32(t.parts), uint32(kit.Btoi(isWhole))}), w, append(operands, sums, counters)...)
+	if done, err := p.byTiles(b); done {
+		return err
 	}
 	if o.Bits == 4 && o.Block%unit == 0 {
-		return b.nbits4(o, variant, m, w, operands...)
+		return b.nbits4(o, p.variant, m, w, p.operands...)
 	}
 	rows := min(m, fewRows)
 	const columns = 4
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
-	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
-		[]uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
+	return b.dispatch("quant/nbits", p.variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
+		[]uint32{uint32(o.Bits), uint32(rows), columns}, w, p.operands...)
 }
 
 // bindBnb4 multiplies by weights of 4 bits, decoded by a table.

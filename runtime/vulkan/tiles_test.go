@@ -17,8 +17,12 @@ import (
 // tileNodes are products and convolutions with functions of every kind, along edges of tiles, and
 // with many terms, of the given types of floats.
 func tileNodes(t *testing.T, r *rand.Rand, types ...tensor.DType) (list []nodeCase) {
+	list = manyRows(t, r)
 	for _, d := range types {
 		near := max(4*nears[d], 2e-4)
+		if d != tensor.F32 {
+			list = append(list, fewBits(t, r, d, near)...)
+		}
 		list = append(list, convolutions(t, r, d, near)...)
 		for turned := range int64(4) {
 			for _, s := range [][3]int{{37, 70, 45}, {68, 132, 136}} {
@@ -54,7 +58,7 @@ func tileNodes(t *testing.T, r *rand.Rand, types ...tensor.DType) (list []nodeCa
 
 // TestTiles compares products and convolutions with the CPU by every tile, with and without parts.
 func TestTiles(t *testing.T) {
-	shared := open(t, vulkan.Options{}).Info().Caps.MaxShared
+	shared, how := open(t, vulkan.Options{}).Info().Caps.MaxShared, ""
 	for i := range max(vulkan.Tiles[0], vulkan.Tiles[1]) {
 		for _, units := range []int{1, 132} {
 			t.Run(fmt.Sprintf("%d of %d units", i, units), func(t *testing.T) {
@@ -77,7 +81,13 @@ func TestTiles(t *testing.T) {
 						t.Errorf("no node ran by %s", name)
 					}
 				}
+				how += s.how
 			})
+		}
+	}
+	for _, name := range []string{"quant/blocks_tile", "quant/nbits_tile"} {
+		if !strings.Contains(how, name) {
+			t.Errorf("no node ran by %s", name)
 		}
 	}
 }

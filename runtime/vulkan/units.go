@@ -6,8 +6,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 )
 
-// unit is the weights of few bits that an invocation takes at a time, in products of few rows.
-const unit = 32
+// unit is the weights of few bits that an invocation takes at a time, in products of few rows, and
+// unitRows is the most rows of a workgroup.
+const (
+	unit     = 32
+	unitRows = 8
+)
 
 // unitGroup is the work of a workgroup that multiplies rows by weights in units: its invocations, its
 // rows, the invocations that share a column, and the units of rows in shared memory at a time. All are
@@ -53,16 +57,16 @@ var unitLanes = map[string]int{"cpu": 4}
 
 func (d *Device) unitGroup(m, k int) *unitGroup {
 	const (
-		mostRows, mostChunk = 8, 128
-		long                = 4096     // elements of a row that make work for 512 invocations
-		half                = 24 << 10 // bytes of shared memory that let workgroups run beside each other
+		mostChunk = 128
+		long      = 4096     // elements of a row that make work for 512 invocations
+		half      = 24 << 10 // bytes of shared memory that let workgroups run beside each other
 	)
 	mostLanes, ok := unitLanes[d.info.Type]
 	if !ok {
 		mostLanes = 32
 	}
 	c, units := &d.info.Caps, (k+unit-1)/unit
-	g := &unitGroup{256, mostRows, mostLanes, mostChunk}
+	g := &unitGroup{256, unitRows, mostLanes, mostChunk}
 	if k > long {
 		g.size = 512
 	}

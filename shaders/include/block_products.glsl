@@ -10,10 +10,10 @@
 #include "common.glsl"
 #define TYPE_F32
 #include "types.glsl"
+#define BLOCKS_ID 1
 #include "blocks.glsl"
 
-layout(std430, binding = 0) readonly buffer A { float a[]; };
-layout(std430, binding = 0) readonly buffer AWords { vec4 a_words[]; };
+#include "rows.glsl"
 
 #ifdef JOINED
 layout(std430, binding = 1) readonly buffer Add { float c[]; };
@@ -31,19 +31,9 @@ layout(push_constant) uniform Words {
     float p;
 };
 #else
-layout(std430, binding = 2) readonly buffer Add { float c[]; };
-layout(std430, binding = 3) writeonly buffer Y { float y[]; };
-
-layout(push_constant) uniform Words {
-    uint m, n, k;
-    uint c_row, c_col;
-    uint has_c;
-    float alpha, beta;
-};
+#include "block_gemm.glsl"
 #endif
 
-#define LOAD_A(x) (x)
-#define LOAD_A4(x) (x)
 #define UNIT_ID 4
 #include "units.glsl"
 
@@ -66,11 +56,7 @@ uint begin(uint i) {
 }
 
 void take(uint row, uint r, uint i) {
-    uint col = col0 + i;
-    if (col >= n) return;
-    float v = joined(r, i) * alpha;
-    if (has_c != 0) v += c[row * c_row + col * c_col] * beta;
-    y[row * n + col] = v;
+    if (col0 + i < n) take_sum(row, col0 + i, joined(r, i));
 }
 
 uint first_block() { return 0; }

@@ -1,11 +1,14 @@
 // Weights in blocks of GGUF, read as they are stored; csrc/blocks has the formulas. Constant TYPE is
 // a row of csrc/blocks/types.inc. A block is UNITS units of 32 elements, and begins at any byte.
+// BLOCKS_ID is the id of the first of the constants.
 #ifndef BLOCKS_GLSL
 #define BLOCKS_GLSL
 
-layout(constant_id = 1) const uint TYPE = 0;
-layout(constant_id = 2) const uint BYTES = 18; // of a block
-layout(constant_id = 3) const uint UNITS = 1;
+#include "run.glsl"
+
+layout(constant_id = BLOCKS_ID) const uint TYPE = 0;
+layout(constant_id = BLOCKS_ID + 1) const uint BYTES = 18; // of a block
+layout(constant_id = BLOCKS_ID + 2) const uint UNITS = 1;
 
 layout(std430, binding = 1) readonly buffer Blocks { uint blocks[]; };
 
@@ -172,5 +175,16 @@ vec2 scales_of(uint b, uint u, uint h) {
     }
     return vec2(half_at(b), 0.0);
 }
+
+// run_at returns the run at element d of a column of k elements. The numbers of a run are its factor,
+// and what is added to the products.
+Run run_at(uint col, uint d, uint k) {
+    uint unit = d / 32, h = d / RUN % 2, b = (col * (k / 32) + unit) / UNITS * BYTES, u = unit % UNITS;
+    Codes codes = codes_at(b, u);
+    return Run(h == 0 ? codes.low : codes.high, scales_of(b, u, h));
+}
+
+#define CODES_OF(r, w) (r).codes[w]
+vec4 decoded(uint codes, vec2 by) { return (numbers(codes) - HIGHER) * by.x + by.y; }
 
 #endif

@@ -11,6 +11,9 @@
 //     STRAIGHT  no result and no multiply: the shader stores the matrices that add_products makes
 //     PARTIAL   first of two bindings, by which PARTS workgroups share the k axis of a tile
 //     PARTS_ID  of constant PARTS
+//     SPLIT_ID  of constant SPLIT: with 2, an element is a sum of two numbers, and the products of two
+//               lower ones are left out. The lower ones are LEFT_PIECES and RIGHT_PIECES on. The
+//               shader has its own fetch and stage
 #ifndef MATRIX_GLSL
 #define MATRIX_GLSL
 
@@ -56,16 +59,19 @@ const uint LEFT_EACH = (LEFT_COUNT + INVOCATIONS - 1) / INVOCATIONS;
 const uint RIGHT_EACH = (RIGHT_COUNT + INVOCATIONS - 1) / INVOCATIONS;
 const bool LEFT_EVEN = LEFT_COUNT % INVOCATIONS == 0, RIGHT_EVEN = RIGHT_COUNT % INVOCATIONS == 0;
 
-shared PIECE left[LEFT_LINES * LEFT_STRIDE];
-shared PIECE right[RIGHT_LINES * RIGHT_STRIDE];
+const uint LEFT_PIECES = LEFT_LINES * LEFT_STRIDE, RIGHT_PIECES = RIGHT_LINES * RIGHT_STRIDE;
+
+#ifdef SPLIT_ID
+layout(constant_id = SPLIT_ID) const uint SPLIT = 1;
+#else
+const uint SPLIT = 1;
+#endif
+
+shared PIECE left[SPLIT * LEFT_PIECES];
+shared PIECE right[SPLIT * RIGHT_PIECES];
 #ifndef STRAIGHT
 shared SUM staged[SUBGROUPS * MATRIX_M * MATRIX_N];
 #endif
-
-// left_word and right_word return a word of neighbours from index at of a line, for the tile that
-// begins at k0. Elements at end and beyond along k are 0.
-WORD left_word(uint line, uint at, uint k0, uint end);
-WORD right_word(uint line, uint at, uint k0, uint end);
 
 #ifndef STRAIGHT
 // result stores the sum of a row and a column of the tile.
@@ -93,6 +99,15 @@ SUM_MATRIX zero_sums() { return SUM_MATRIX(SUM(0)); }
 #define STORE_AS(type, m, to, begin, stride) \
     coopMatStore(coopmat<type, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>(m), to, begin, stride, gl_CooperativeMatrixLayoutRowMajor)
 #endif
+
+#ifdef SPLIT_ID
+void fetch(uint k0, uint end);
+void stage();
+#else
+// left_word and right_word return a word of neighbours from index at of a line, for the tile that
+// begins at k0. Elements at end and beyond along k are 0.
+WORD left_word(uint line, uint at, uint k0, uint end);
+WORD right_word(uint line, uint at, uint k0, uint end);
 
 WORD next_left[LEFT_EACH], next_right[RIGHT_EACH];
 
@@ -126,6 +141,7 @@ void stage() {
         if (RIGHT_EVEN || at < RIGHT_COUNT) PUT(right, to, next_right[i]);
     }
 }
+#endif
 
 // left_at and right_at return the piece of row r and of column c at step d along k.
 uint left_at(uint r, uint d) { return LEFT_DOWN != 0 ? d * LEFT_STRIDE + r / 8 : r * LEFT_STRIDE + d / 8; }
@@ -183,12 +199,22 @@ void add_products(uint first, uint end) {
         barrier();
         fetch(k0 + TILE_K, end);
         [[unroll]] for (uint d = 0; d < TILE_K; d += MATRIX_K) {
-            LEFT_MATRIX l[ROWS];
-            [[unroll]] for (uint i = 0; i < ROWS; i++) coopMatLoad(l[i], left, left_at(row_of(i * COLS), d), LEFT_STRIDE, LEFT_ORDER);
+            LEFT_MATRIX l[SPLIT * ROWS];
+            [[unroll]] for (uint i = 0; i < SPLIT * ROWS; i++) {
+                coopMatLoad(l[i], left, i / ROWS * LEFT_PIECES + left_at(row_of(i % ROWS * COLS), d), LEFT_STRIDE, LEFT_ORDER);
+            }
             [[unroll]] for (uint j = 0; j < COLS; j++) {
                 RIGHT_MATRIX r;
                 coopMatLoad(r, right, right_at(col_of(j), d), RIGHT_STRIDE, RIGHT_ORDER);
-                [[unroll]] for (uint i = 0; i < ROWS; i++) sums[i * COLS + j] = coopMatMulAdd(l[i], r, sums[i * COLS + j]);
+                [[unroll]] for (uint i = 0; i < SPLIT * ROWS; i++) {
+                    sums[i % ROWS * COLS + j] = coopMatMulAdd(l[i], r, sums[i % ROWS * COLS + j]);
+                }
+#ifdef SPLIT_ID
+                if (SPLIT > 1) {
+                    coopMatLoad(r, right, RIGHT_PIECES + right_at(col_of(j), d), RIGHT_STRIDE, RIGHT_ORDER);
+                    [[unroll]] for (uint i = 0; i < ROWS; i++) sums[i * COLS + j] = coopMatMulAdd(l[i], r, sums[i * COLS + j]);
+                }
+#endif
             }
         }
     }

@@ -36,7 +36,7 @@ SUM_MATRIX zero_sums() {
 SUM number_of(PIECE w, uint i) {
 #if defined(TYPE_I8)
     return bitfieldExtract(int(w[i / 4]), int(i % 4 * 8), 8);
-#elif defined(TYPE_BF16)
+#elif defined(TYPE_BF16) || defined(TYPE_F32)
     return uintBitsToFloat(w[i / 2] >> i % 2 * 16 << 16);
 #else
     return unpackHalf2x16(w[i / 2] >> i % 2 * 16).x;

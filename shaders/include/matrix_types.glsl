@@ -1,6 +1,7 @@
-// TYPE_F16, TYPE_BF16 or TYPE_I8 selects ELEMENT, the element type of operands of cooperative
-// matrices, and SUM, the type of results. With EMULATED, the matrices of matrix.glsl are the ones of
-// matrix_emulated.glsl: devices without cooperative matrices test shaders by them.
+// TYPE_F16, TYPE_BF16, TYPE_F32 or TYPE_I8 selects ELEMENT, the element type of operands of
+// cooperative matrices, and SUM, the type of results. Operands for TYPE_F32 are bfloat16. With
+// EMULATED, the matrices of matrix.glsl are the ones of matrix_emulated.glsl: devices without
+// cooperative matrices test shaders by them.
 #ifndef MATRIX_TYPES_GLSL
 #define MATRIX_TYPES_GLSL
 
@@ -21,7 +22,7 @@
 #if defined(TYPE_I8)
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #define ELEMENT int8_t
-#elif defined(TYPE_BF16)
+#elif defined(TYPE_BF16) || defined(TYPE_F32)
 #extension GL_EXT_bfloat16 : require
 #define ELEMENT bfloat16_t
 #else

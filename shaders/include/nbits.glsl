@@ -4,6 +4,8 @@
 #ifndef NBITS_GLSL
 #define NBITS_GLSL
 
+#include "run.glsl"
+
 layout(constant_id = BITS_ID) const uint BITS_PER_CODE = 4;
 
 layout(std430, binding = 1) readonly buffer Codes { uint codes[]; };
@@ -34,6 +36,26 @@ float zero_of(uint col, uint b) {
 void take_sum(uint row, uint col, float sum) {
     if (has_bias != 0) sum += LOAD(bias[col]);
     y[row * n + col] = STORE(sum);
+}
+
+// RUN_WORDS is the words of codes of a run.
+const uint RUN_WORDS = RUN * BITS_PER_CODE / 32;
+
+// run_at returns the run at element d of a column. The numbers of a run are its scale and its zero
+// point.
+Run run_at(uint col, uint d, uint k) {
+    Run r = Run(uvec4(0), vec2(scale_of(col, d / block), zero_of(col, d / block)));
+    uint at = col * row_words + d / RUN * RUN_WORDS;
+    [[unroll]] for (uint i = 0; i < 4; i++) {
+        if (i < RUN_WORDS) r.codes[i] = codes[at + i];
+    }
+    return r;
+}
+
+#define CODES_OF(r, w) ((r).codes[(w) * BITS_PER_CODE / 8] >> (w) * BITS_PER_CODE % 8 * 4)
+vec4 decoded(uint codes, vec2 by) {
+    uvec4 w = uvec4(codes, codes >> BITS_PER_CODE, codes >> 2 * BITS_PER_CODE, codes >> 3 * BITS_PER_CODE) & MASK;
+    return (vec4(w) - by.y) * by.x;
 }
 
 #endif

@@ -34,17 +34,7 @@ layout(push_constant) uniform Words {
 layout(std430, binding = 1) readonly buffer CodeWords { uvec4 code_words[]; };
 #endif
 
-#ifdef FLOAT_ROWS
-layout(std430, binding = 0) readonly buffer A { float a[]; };
-layout(std430, binding = 0) readonly buffer AWords { vec4 a_words[]; };
-#define LOAD_A(x) (x)
-#define LOAD_A4(x) (x)
-#else
-layout(std430, binding = 0) readonly buffer A { T a[]; };
-layout(std430, binding = 0) readonly buffer AWords { T4 a_words[]; };
-#define LOAD_A(x) LOAD(x)
-#define LOAD_A4(x) LOAD4(x)
-#endif
+#include "rows.glsl"
 #define UNIT_ID 4
 #include "units.glsl"
 

@@ -12,13 +12,7 @@
 layout(constant_id = 2) const uint ROWS = 1;
 layout(constant_id = 3) const uint COLUMNS = 4;
 
-#ifdef FLOAT_ROWS
-layout(std430, binding = 0) readonly buffer A { float a[]; };
-#define LOAD_A(x) (x)
-#else
-layout(std430, binding = 0) readonly buffer A { T a[]; };
-#define LOAD_A(x) LOAD(x)
-#endif
+#include "rows.glsl"
 
 shared float part[ROWS * gl_WorkGroupSize.x];
 
