@@ -33,7 +33,7 @@ func (b *bench) decoder() ([]row, error) {
 		bytes += len(w.Tensor.Bytes())
 	}
 	bytes -= 4 * size.Words * size.Width // of the table of words: a token reads one row of it
-	m, s, err := b.session(built, b.device)
+	m, s, err := sessionOf(built, b.device)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -45,6 +46,26 @@ func codes(m, n, k int) kernel {
 			b.Constant(scales)}, 1, graph.IntAttr("K", int64(k)), graph.IntAttr("N", int64(n)), graph.IntAttr("bits", 4),
 			graph.IntAttr("block_size", block))[0]
 	}, m * n * k, 4*m*k + n*k/2 + 4*n*k/block + 4*m*n, 0}
+}
+
+// inBlocks is float32 [m,k] by weights [n,k] in blocks of a type.
+func inBlocks(of *packed.Blocks, m, n, k int) kernel {
+	w := func() *tensor.Tensor {
+		t := tensor.New(tensor.OfBlocks(of), n, k)
+		for i := range t.Bytes() {
+			t.Bytes()[i] = byte(i * 37)
+		}
+		for at := 0; at < len(t.Bytes()); at += of.Bytes {
+			for _, i := range of.Scales {
+				t.Bytes()[at+i], t.Bytes()[at+i+1] = 0, 4 // the least normal float16
+			}
+		}
+		return t
+	}
+	return kernel{fmt.Sprintf("%v product %dx%dx%d", tensor.OfBlocks(of), m, n, k), func(b *graph.Builder) string {
+		wide := b.Op("Cast", []string{b.Constant(w())}, graph.IntAttr("to", int64(tensor.F32.Code())))
+		return b.Op("Gemm", []string{b.Input("x", floats(m, k)), wide}, graph.IntAttr("transB", 1))
+	}, m * n * k, 4*m*k + n*k/of.Elements*of.Bytes + 4*m*n, 0}
 }
 
 // convolution has square filters of side taps over square images, as many channels as filters, and
@@ -94,7 +115,7 @@ func constant(b *graph.Builder, shape ...int) string {
 // allKernels are the kernels of the table, and those of quick measurements.
 func allKernels(quick bool) []kernel {
 	if quick {
-		return []kernel{product(1, 64, 64), product(32, 64, 48), codes(1, 64, 64), convolution(16, 16, 1, 3),
+		return []kernel{product(1, 64, 64), product(32, 64, 48), codes(1, 64, 64), inBlocks(packed.Q4_K, 16, 64, 256), convolution(16, 16, 1, 3),
 			convolution(16, 16, 16, 3), attention(2, 16), elementwise("Softmax", 8, 64, 1),
 			elementwise("LayerNormalization", 8, 64, 1), elementwise("Add", 64, 64, 2)}
 	}
@@ -107,6 +128,9 @@ func allKernels(quick bool) []kernel {
 		}
 	}
 	list = append(list, codes(1, 2048, 2048), codes(1, 2048, 5632), codes(1, 32000, 2048))
+	for _, m := range []int{1, 8, 128, 512} {
+		list = append(list, inBlocks(packed.Q4_K, m, 5632, 2048))
+	}
 	for stage := range 4 {
 		side, channels := 56>>stage, 64<<stage
 		list = append(list, convolution(side, channels, 1, 3), convolution(side, channels, 1, 1))
@@ -135,7 +159,7 @@ func (b *bench) kernel(k kernel) (list []row, err error) {
 	g := graph.NewBuilder("kernel")
 	y := k.build(g)
 	g.Output(y, "y", graph.TensorOf(tensor.F32, nil))
-	m, s, err := b.session(g.Model(&graph.Model{Producer: "nacre bench", IR: 10}), b.whole)
+	m, s, err := sessionOf(g.Model(&graph.Model{Producer: "nacre bench", IR: 10}), b.whole)
 	if err != nil {
 		return nil, err
 	}

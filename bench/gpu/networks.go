@@ -76,10 +76,23 @@ func (b *bench) network(n network) ([]row, error) {
 	if n.half {
 		halve(built.Graph)
 	}
-	begin := time.Now()
-	m, s, err := b.session(built, b.device)
+	folder, err := os.MkdirTemp("", "nacre-gpu")
 	if err != nil {
 		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "model.onnx")
+	if err := formats.Save(path, built, formats.Options{}); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	m, err := nacre.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.NewSession(nacre.Options{Device: b.device})
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	defer func() { _ = errors.Join(s.Close(), m.Close()) }()
 	inputs, err := randomInputs(s)
@@ -117,18 +130,10 @@ func (b *bench) network(n network) ([]row, error) {
 		{what: what + ", opening and the first run", rate: opened.Seconds(), unit: "s"}}, nil
 }
 
-// session opens a model on a device.
-func (b *bench) session(built *graph.Model, d *vulkan.Device) (*nacre.Model, *nacre.Session, error) {
-	folder, err := os.MkdirTemp("", "nacre-gpu")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "model.onnx")
-	if err := formats.Save(path, built, formats.Options{}); err != nil {
-		return nil, nil, err
-	}
-	m, err := nacre.Open(path)
+// sessionOf returns a session of a model on a device. The model is in memory alone, because files of
+// ONNX have no blocks.
+func sessionOf(built *graph.Model, d *vulkan.Device) (*nacre.Model, *nacre.Session, error) {
+	m, err := nacre.NewModel(built)
 	if err != nil {
 		return nil, nil, err
 	}
