@@ -3,9 +3,8 @@ package shaders
 import "slices"
 
 var quantKernels = []Kernel{
-	{"quant/blocks", 4, 8, 1 << 3, unitConstants("type", "bytes", "units"), []Variant{{Name: "f32"}}},
-	{"quant/blocks_joined", 8, 22, joinedWrites, append(unitConstants("type", "bytes", "units"), "FUNCTION"), []Variant{{Name: "f32"},
-		{Name: "f32_normed", Defines: []string{"NORMED=5"}}}},
+	{"quant/blocks", 4, 8, 1 << 3, unitConstants("type", "bytes", "units"), dots(elements("f32"))},
+	{"quant/blocks_joined", 8, 22, joinedWrites, append(unitConstants("type", "bytes", "units"), "FUNCTION"), dots(elements("f32"), normed...)},
 	{"quant/blocks_matrix", 6, 8, 1<<3 | 1<<4 | 1<<5, matrixConstants("row words", "parts", "whole", "split", "type", "bytes", "units"),
 		matrices("f32")},
 	{"quant/blocks_tile", 6, 8, 1<<3 | 1<<4 | 1<<5, tileConstants("row words", "type", "bytes", "units"), elements("f32")},
@@ -25,25 +24,32 @@ var quantKernels = []Kernel{
 		append(results(matrixNeeds["i8"]), straight("integers", nil, matrixNeeds["i8"])),
 	},
 	{"quant/narrow", 5, 8, 1 << 4, []string{"bits", "digits", "bias", "most", "over", "none", "one zero", "scaled", "precision"}, scales},
-	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
-	{"quant/nbits4", 6, 8, 1 << 5, unitConstants("bits", "units", "zeros"), slices.Concat(elements("f32 f16 bf16"), floatRows)},
+	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, elements("f32 f16 bf16")},
+	{"quant/nbits4", 6, 8, 1 << 5, unitConstants("bits", "units", "zeros"), dots(elements("f32 f16 bf16"))},
 	{"quant/nbits4_joined", 8, 21, joinedWrites, append(unitConstants("bits", "units", "zeros"), "FUNCTION"),
-		slices.Concat(elements("f32 f16 bf16"), floatRows, []Variant{{Name: "f32_normed", Defines: []string{"TYPE_F32", "NORMED=5"}}})},
+		dots(elements("f32 f16 bf16"), normed...)},
 	{"quant/nbits_matrix", 8, 8, 1<<5 | 1<<6 | 1<<7, matrixConstants("row words", "parts", "whole", "split", "bits"), matrices("f32 f16 bf16")},
-	{"quant/nbits_tile", 8, 8, 1<<5 | 1<<6 | 1<<7, tileConstants("row words", "bits"), slices.Concat(elements("f32 f16 bf16"), floatRows)},
+	{"quant/nbits_tile", 8, 8, 1<<5 | 1<<6 | 1<<7, tileConstants("row words", "bits"), elements("f32 f16 bf16")},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits", "precision"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
 	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most", "precision"}, codes("i8 u8 i16 u16")},
 	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers", "scaled"}, scales},
-	{"quant/round", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 	{"quant/sums", 2, 6, 1 << 1, []string{"lanes", "words", "signed"}, []Variant{{Name: "codes"}}},
 	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 }
 
-// floatRows is variants for rows of float32 beside scales of 16 bits.
-var floatRows = []Variant{
-	{"f32_f16", []string{"TYPE_F16", "FLOAT_ROWS"}, Storage16}, {"f32_bf16", []string{"TYPE_BF16", "FLOAT_ROWS"}, Storage16},
+// normed is the variant of joined products that normalises their row.
+var normed = []Variant{{"f32_normed", []string{"TYPE_F32", "NORMED=5"}, 0}}
+
+// dots returns variants, and for each one with an instruction for dot products, as in f32_dot. Operands
+// are rounded to bytes for it.
+func dots(list []Variant, more ...Variant) (all []Variant) {
+	all = append(list, more...)
+	for _, v := range all {
+		all = append(all, Variant{v.Name + "_dot", append(slices.Clone(v.Defines), "DOT"), v.Needs | IntDot})
+	}
+	return all
 }
 
 // scales is variants for scales of float32, float16 and bfloat16.

@@ -44,5 +44,5 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	flat := b.flatGroups((n + g.columns() - 1) / g.columns())
 	groups := [3]int{flat[0], (m + g.rows - 1) / g.rows, flat[1]}
 	defer b.does(&rowProduct{m, g.columns(), "f32"}, "quant/blocks")
-	return b.dispatch("quant/blocks", "f32", g.size, groups, append(constants, g.constants(k)...), w, p.operands...)
+	return b.dispatch("quant/blocks", b.dotVariant("f32", false), g.size, groups, append(constants, g.constants(k)...), w, p.operands...)
 }

@@ -60,7 +60,7 @@ func (d *Device) Compiled(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key := range d.pipelines {
-		if strings.HasPrefix(key, name+"/") {
+		if rest, ok := strings.CutPrefix(key, name); ok && (rest[0] == '/' || rest[0] == '[') {
 			return true
 		}
 	}

@@ -31,7 +31,7 @@ func matrixNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 // rounded to one bfloat16 would be further off.
 func manyRows(t *testing.T, r *rand.Rand) []nodeCase {
 	rounded := fourBits(t, r, tensor.F32, 40, 64, 512, 32, true, true)
-	rounded.near = 0.05 // the CPU rounds rows to 8 bits, and matrices to bfloat16
+	rounded.near = 0.05 // of weights as bfloat16
 	list := append(fewBits(t, r, tensor.F32, 1e-4), inBlocks(t, r, packed.Q8_0, 128, 128, 256), rounded)
 	for i, of := range vulkan.ShaderBlocks {
 		s := [][2]int{{9, 70}, {40, 33}, {70, 36}, {37, 64}}[i%4]

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -74,10 +75,10 @@ func (v *versions) normalises(j int) bool {
 	} else if x, ok := work[*joinedProducts](v, j); ok {
 		p, form = &x.rowProduct, x.form
 	}
-	if form == nil || p.rows != 1 || v.commands[j].kernel.Variant() != "f32" {
+	if form == nil || p.rows != 1 || !strings.HasPrefix(v.commands[j].kernel.Variant(), "f32") {
 		return false
 	}
-	m, err := shaders.Find(form.shader, normedVariant)
+	m, err := shaders.Find(form.shader, normedVariant(v.commands[j].kernel))
 	if err != nil {
 		return false
 	}
@@ -85,7 +86,8 @@ func (v *versions) normalises(j int) bool {
 	return err == nil && shared <= v.acc.dev.info.Caps.MaxShared
 }
 
-const normedVariant = "f32_normed"
+// normedVariant returns the name of the variant of a kernel for float32 that normalises its row.
+func normedVariant(k *kernel) string { return strings.Replace(k.Variant(), "f32", "f32_normed", 1) }
 
 // normalise makes joined products normalise the row themselves, as command i does. The first of them
 // stores the sum.
@@ -93,7 +95,7 @@ func (v *versions) normalise(i int, products []int) error {
 	r, _ := work[*rows](v, i)
 	for n, j := range products {
 		k := *v.commands[j].kernel
-		m, err := shaders.Find(k.Op(), normedVariant)
+		m, err := shaders.Find(k.Op(), normedVariant(&k))
 		if err != nil {
 			return err
 		}

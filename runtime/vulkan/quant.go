@@ -153,33 +153,19 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	p := &fewBits{m: m, n: o.N, k: o.K, shader: "quant/nbits", variant: variant, isWhole: o.Block%run == 0,
 		constants: []uint32{uint32(o.Bits)}, words: w,
 		operands: []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}}
-	rounds := b.accuracy.Rounds(o.Rounds)
-	if done, err := p.byMatrices(b, rounds); done {
+	if done, err := p.byMatrices(b, b.accuracy.Rounds(o.Rounds)); done {
 		return err
-	}
-	if rounds {
-		a := b.temp(tensor.F32.Bytes(m * o.K))
-		b.Note(b.loops(2 * o.Block))
-		total := m * o.Blocks()
-		if err := b.flat("quant/round", variant, total, nil,
-			words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
-			return err
-		}
-		p.operands[0] = a
-		if d != tensor.F32 {
-			p.variant = "f32_" + variant
-		}
 	}
 	if done, err := p.byTiles(b); done {
 		return err
 	}
 	if o.Bits == 4 && o.Block%unit == 0 {
-		return b.nbits4(o, p.variant, m, w, p.operands...)
+		return b.nbits4(o, b.dotVariant(variant, o.Rounds), m, w, p.operands...)
 	}
 	rows := min(m, fewRows)
 	const columns = 4
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
-	return b.dispatch("quant/nbits", p.variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
+	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
 		[]uint32{uint32(o.Bits), uint32(rows), columns}, w, p.operands...)
 }
 

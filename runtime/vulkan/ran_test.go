@@ -15,7 +15,7 @@ func TestRan(t *testing.T) {
 	defer vulkan.JoinedUnits()()
 	r := rand.New(rand.NewPCG(9, 1))
 	const k = 96
-	m := normedModel(t, r, k, false, false)
+	m := normedModel(t, r, k, false, false, false)
 	_, prof, err := session(t, m, accelerator(t, open(t, vulkan.Options{Everything: true}))).Profile(t.Context(),
 		map[string]tensor.Value{"x": random(r, 1, k)})
 	if err != nil {

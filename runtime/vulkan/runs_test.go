@@ -56,7 +56,13 @@ func perceptron(r *rand.Rand) *graph.Model {
 // session makes a session of a model. If a is not nil, it uses the device.
 func session(t testing.TB, m *graph.Model, a device.Accelerator) byname.Session {
 	t.Helper()
-	s, err := byname.New(m, engine.Options{Accelerator: a, Threads: 1})
+	return rounding(t, m, a, device.AccuracyModel)
+}
+
+// rounding returns a session whose products round their rows as the accuracy says.
+func rounding(t testing.TB, m *graph.Model, a device.Accelerator, accuracy device.Accuracy) byname.Session {
+	t.Helper()
+	s, err := byname.New(m, engine.Options{Accelerator: a, Threads: 1, Accuracy: accuracy})
 	testenv.Need(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

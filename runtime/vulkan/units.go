@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
+	"github.com/nacre-ml/nacre/shaders"
 )
 
 // unit is the weights of few bits that an invocation takes at a time, in products of few rows, and
@@ -83,6 +84,15 @@ func (d *Device) unitGroup(m, k int) *unitGroup {
 		g.lanes /= 2
 	}
 	return g
+}
+
+// dotVariant returns a variant, or the one that rounds rows to bytes: if the accuracy permits it, for a
+// model that does or does not, and the device multiplies bytes by an instruction.
+func (b *binder) dotVariant(variant string, model bool) string {
+	if b.accuracy.Rounds(model) && b.dev.features&shaders.IntDot != 0 {
+		return variant + "_dot"
+	}
+	return variant
 }
 
 // nbits4 adds the dispatch of a product of m rows and weights of 4 bits, in blocks of whole units.

@@ -3,6 +3,7 @@ package vulkan_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,17 +22,17 @@ func fourBits(t *testing.T, r *rand.Rand, d tensor.DType, m, n, k, block int, ze
 	bytes := func(n int) []uint8 { return kit.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
 	scales := kit.Convert(some(r, n*blocks), func(v float32) float32 { return v / 64 })
 	attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", 4), ints("block_size", int64(block))}
-	near := max(8*nears[d], 2e-4)
+	rows := some(r, m*k)
 	if rounded {
-		attrs, near = append(attrs, ints("accuracy_level", 4)), 10*near
+		attrs, rows = append(attrs, ints("accuracy_level", 4)), byteRows(r, m, k)
 	}
-	in := []*tensor.Tensor{typed(t, d, some(r, m*k), m, k), tensorOf(t, bytes(n*blocks*block/2), n, blocks, block/2),
+	in := []*tensor.Tensor{typed(t, d, rows, m, k), tensorOf(t, bytes(n*blocks*block/2), n, blocks, block/2),
 		typed(t, d, scales, n*blocks)}
 	if zeros {
 		row := (blocks + 1) / 2
 		in = append(in, tensorOf(t, bytes(n*row), n*row), nil, typed(t, d, some(r, n), n))
 	}
-	return nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: near}
+	return nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: max(8*nears[d], 2e-4)}
 }
 
 // inBlocks is rows [m,k] by weights [n,k] in blocks, with an addend. Types that take given blocks have
@@ -83,11 +84,22 @@ func TestUnits(t *testing.T) {
 				}
 				for i, of := range vulkan.ShaderBlocks {
 					s := [][2]int{{1, 300}, {8, 33}, {2, 70}, {5, 1}}[i%4]
-					list = append(list, inBlocks(t, r, of, s[0], s[1], 5*of.Elements))
+					c := inBlocks(t, r, of, s[0], s[1], 5*of.Elements)
+					list = append(list, c)
+					c.in, c.fast = slices.Clone(c.in), true
+					c.in[0] = typed(t, tensor.F32, byteRows(r, s[0], 5*of.Elements), s[0], 5*of.Elements)
+					list = append(list, c)
 				}
 				list = append(list, inBlocks(t, r, packed.Q4_0, 3, 40, 4224), inBlocks(t, r, packed.Q6_K, 9, 40, 4608))
+				random := inBlocks(t, r, packed.Q4_0, 3, 40, 4224)
+				random.fast, random.near = true, 0.05 // the CPU does not round
+				list = append(list, random)
 				s := compareWith(t, vulkan.Options{Profile: p}, list)
-				for _, name := range []string{"quant/nbits4", "quant/blocks"} {
+				names := []string{"quant/nbits4/", "quant/blocks/"}
+				if d := open(t, vulkan.Options{Profile: p}); d.Info().Caps.IntDot {
+					names = append(names, "quant/nbits4/f32_dot", "quant/nbits4/f16_dot", "quant/blocks/f32_dot")
+				}
+				for _, name := range names {
 					if !strings.Contains(s.how, name) {
 						t.Errorf("no node ran by %s", name)
 					}

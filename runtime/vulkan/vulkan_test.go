@@ -59,12 +59,16 @@ type single struct {
 	test     testing.TB
 	lacking  map[string]int // by operator: nodes that need a feature that it lacks; nil to count none
 	how      string         // the kernels of the last of them
+	fast     bool           // products may round rows
 }
 
 // isParameter reports whether an operator may need the elements of an input to be bound.
 func isParameter(i int, t *tensor.Tensor) bool {
 	return i > 0 && t.DType().IsInteger() && t.Len() <= 32
 }
+
+// accuracies has, for single.fast, the accuracy of the device.
+var accuracies = map[bool]device.Accuracy{true: device.AccuracyFast}
 
 func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	m, inputs := s.model(n, in)
@@ -74,7 +78,7 @@ func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 	}
 	defer a.Close()
 	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry,
-		MemoryLimit: 1 << 30})
+		MemoryLimit: 1 << 30, Accuracy: accuracies[s.fast]})
 	if err != nil {
 		return nil, err
 	}

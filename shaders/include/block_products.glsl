@@ -2,18 +2,16 @@
 // codes of the next unit are on their way while those of one are multiplied. Numbers are floats by
 // their bits, with sums of the row to make up for that: a row with infinities has NaN as results. Axes
 // x and z of the grid count the columns, axis y the rows. With JOINED, there are the products of
-// joined.glsl.
+// joined.glsl. With DOT, numbers and rows are bytes.
 #ifndef BLOCK_PRODUCTS_GLSL
 #define BLOCK_PRODUCTS_GLSL
 
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
-#define TYPE_F32
 #include "types.glsl"
+#include "rows.glsl"
 #define BLOCKS_ID 1
 #include "blocks.glsl"
-
-#include "rows.glsl"
 
 #ifdef JOINED
 layout(std430, binding = 1) readonly buffer Add { float c[]; };
@@ -88,6 +86,15 @@ void main() {
         [[dont_unroll]] for (uint u = lane; u < count; u += LANES) {
             Unit now = next;
             next = unit_at(col, min(u0 + u + LANES, units - 1));
+#ifdef DOT
+            uvec4 low = signed_entries(now.codes.low), high = signed_entries(now.codes.high);
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                uint at = r * CHUNK + u;
+                vec4 of = pool[at];
+                sums[r] += now.low.x * (of.x * float(dot16(low, bytes[2 * at]))) + (now.low.y - now.low.x * SIGNED_ZERO) * of.y;
+                sums[r] += now.high.x * (of.x * float(dot16(high, bytes[2 * at + 1]))) + (now.high.y - now.high.x * SIGNED_ZERO) * of.z;
+            }
+#else
             vec4 v[4];
             [[unroll]] for (uint w = 0; w < 4; w++) v[w] = numbers(now.codes.low[w]);
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
@@ -103,6 +110,7 @@ void main() {
                 [[unroll]] for (uint w = 0; w < 4; w++) dot = added(dot, v[w], pool[at + w + 4]);
                 sums[r] += now.high.x * dot + (now.high.y - now.high.x * HIGHER) * pool[at + 8].y;
             }
+#endif
         }
     }
     float factor = row_factor();

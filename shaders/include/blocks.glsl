@@ -124,6 +124,13 @@ uint entries(uint codes) {
 // HIGHER is what numbers adds to each number.
 #define HIGHER float((1u << DIGITS) + ZERO)
 
+// signed_entries returns the codes of a half as signed bytes of numbers plus SIGNED_ZERO.
+#define SIGNED_ZERO float(DIGITS == 8 ? ZERO - 128 : ZERO)
+uvec4 signed_entries(uvec4 codes) {
+    uvec4 v = uvec4(entries(codes.x), entries(codes.y), entries(codes.z), entries(codes.w));
+    return DIGITS == 8 ? v ^ 0x80808080u : v;
+}
+
 // numbers returns four codes as bytes as floats, by their bits: the codes are the topmost bits of
 // mantissas.
 vec4 numbers(uint codes) {

@@ -1,5 +1,5 @@
-// dot4 returns sum + the dot product of two words of four signed bytes. DOT selects the device's
-// instruction.
+// dot4 returns sum + the dot product of two words of four signed bytes, and dot16 the one of four words.
+// DOT selects the device's instruction.
 #ifndef DOT_GLSL
 #define DOT_GLSL
 
@@ -14,5 +14,7 @@ int dot4(uint a, uint b, int sum) {
     return sum;
 }
 #endif
+
+int dot16(uvec4 a, uvec4 b) { return dot4(a.x, b.x, dot4(a.y, b.y, dot4(a.z, b.z, dot4(a.w, b.w, 0)))); }
 
 #endif

@@ -1,7 +1,7 @@
 // Products of few rows and codes of 4 bits, in blocks of whole units. A unit is 16 bytes of codes with
 // one scale; the next one is on its way while one is multiplied. A code becomes the float 16 + code by
 // its bits, and sums of the row make up for that: a row with infinities has NaN as results. With
-// JOINED, there are the products of joined.glsl.
+// JOINED, there are the products of joined.glsl. With DOT, codes and rows are bytes.
 #ifndef NBITS4_GLSL
 #define NBITS4_GLSL
 
@@ -35,6 +35,7 @@ layout(std430, binding = 1) readonly buffer CodeWords { uvec4 code_words[]; };
 #endif
 
 #include "rows.glsl"
+#define PAIRED
 #define UNIT_ID 4
 #include "units.glsl"
 
@@ -73,12 +74,19 @@ uint codes_at, scales_at, zeros_at, zero_at;
 // high returns 16 + the code in bits 19 to 22.
 float high(uint w) { return uintBitsToFloat(w & 0x00780000u | 0x41800000u); }
 
+// ABOVE is what is added to each code.
+#ifdef DOT
+const float ABOVE = 0.0;
+#else
+const float ABOVE = 16.0;
+#endif
+
 // factors returns the scale of a unit, and what the sum of a row's unit is multiplied by.
 vec2 factors(uint unit) {
     uint b = unit / UNITS, nibble = zero_at + b;
     float scale = LOAD(scales[scales_at + b]);
-    if (ZEROS == 0) return vec2(scale, -scale * 24.0);
-    return vec2(scale, -scale * (16.0 + float(zeros[zeros_at + nibble / 8] >> nibble % 8 * 4 & 15u)));
+    if (ZEROS == 0) return vec2(scale, -scale * (ABOVE + 8.0));
+    return vec2(scale, -scale * (ABOVE + float(zeros[zeros_at + nibble / 8] >> nibble % 8 * 4 & 15u)));
 }
 
 void main() {
@@ -103,6 +111,16 @@ void main() {
             ahead = min(u0 + u + LANES, units - 1);
             next = code_words[codes_at + ahead];
             next_factors = factors(ahead);
+#ifdef DOT
+            uvec4 even = now & 0x0f0f0f0fu, odd = now >> 4 & 0x0f0f0f0fu;
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                uint at = r * CHUNK + u;
+                vec4 of = pool[at];
+                int dot = dot16(uvec4(even.x, odd.x, even.y, odd.y), bytes[2 * at]);
+                dot += dot16(uvec4(even.z, odd.z, even.w, odd.w), bytes[2 * at + 1]);
+                sums[r] += by.x * (of.x * float(dot)) + by.y * (of.y + of.z);
+            }
+#else
             float dots[ROWS];
             [[unroll]] for (uint r = 0; r < ROWS; r++) dots[r] = 0.0;
             [[unroll]] for (uint w = 0; w < 4; w++) {
@@ -118,6 +136,7 @@ void main() {
                 vec4 halves = pool[(r * CHUNK + u) * PLACES + 8];
                 sums[r] += by.x * dots[r] + by.y * (halves.x + halves.y);
             }
+#endif
         }
     }
     float factor = row_factor();

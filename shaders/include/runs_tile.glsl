@@ -17,9 +17,9 @@ uint row0, col0;
 
 C4 left_word(uint row, uint d, uint end) {
     uint at = row * k + d;
-    if (ROW_WORDS != 0) return row < m && d < end ? LOAD_A4(a_words[at / 4]) : C4(0);
+    if (ROW_WORDS != 0) return row < m && d < end ? LOAD4(a_words[at / 4]) : C4(0);
     C4 v;
-    [[unroll]] for (uint e = 0; e < 4; e++) v[e] = row < m && d + e < end ? LOAD_A(a[at + e]) : 0.0;
+    [[unroll]] for (uint e = 0; e < 4; e++) v[e] = row < m && d + e < end ? LOAD(a[at + e]) : 0.0;
     return v;
 }
 

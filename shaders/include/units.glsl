@@ -1,7 +1,10 @@
 // Rows [m,k] of products by weights of few bits. An invocation takes a unit of 32 weights at a time,
 // and LANES invocations share a column. Shared memory has CHUNK units of ROWS rows. UNIT_ID is the id
-// of the first of the constants. Include it after m, k, and n, the buffers a and a_words, and the
-// macros LOAD_A and LOAD_A4, which convert elements to floats.
+// of the first of the constants. Include it after rows.glsl, m and k.
+//
+// With DOT, rows are rounded to bytes, a unit to multiples of 1/127 of its largest magnitude. Units
+// with an infinity or NaN become NaN, and units below 2^-110 become 0. With PAIRED, the bytes of two
+// words are those of even elements and those of odd ones.
 //
 // With NORMED, a row is scaled to a mean square of 1 and multiplied by a weight for each element. There
 // is one row, of float32. Bits of HAS say what else there is: 1 a row that is added before, 2 room for
@@ -14,7 +17,14 @@ layout(constant_id = UNIT_ID + 1) const uint LANES = 32;
 layout(constant_id = UNIT_ID + 2) const uint CHUNK = 32;
 layout(constant_id = UNIT_ID + 3) const uint ROW_WORDS = 0; // whether rows are read by whole words
 
+#ifdef DOT
+#include "dot.glsl"
+
+const uint PLACES = 1; // words of a unit: its scale, and the scaled sums of its halves
+shared uvec4 bytes[ROWS * CHUNK * 2];
+#else
 const uint PLACES = 9; // words of a unit: eight, and one with the sums of its halves
+#endif
 const uint STAGED = ROWS * CHUNK * PLACES, SUMS = ROWS * gl_WorkGroupSize.x / 4;
 const uint COLUMNS = gl_WorkGroupSize.x / LANES; // of a workgroup
 
@@ -23,9 +33,9 @@ shared vec4 pool[STAGED > SUMS ? STAGED : SUMS];
 // given_word returns elements d to d + 3 of a row. Elements past the end and rows past the last are 0.
 vec4 given_word(uint row, uint d) {
     uint at = row * k + d;
-    if (ROW_WORDS != 0) return row < m && d < k ? LOAD_A4(a_words[at / 4]) : vec4(0.0);
+    if (ROW_WORDS != 0) return row < m && d < k ? LOAD4(a_words[at / 4]) : vec4(0.0);
     vec4 v;
-    [[unroll]] for (uint e = 0; e < 4; e++) v[e] = row < m && d + e < k ? LOAD_A(a[at + e]) : 0.0;
+    [[unroll]] for (uint e = 0; e < 4; e++) v[e] = row < m && d + e < k ? LOAD(a[at + e]) : 0.0;
     return v;
 }
 
@@ -71,6 +81,51 @@ vec4 row_word(uint row, uint d) {
 vec4 row_word(uint row, uint d) { return given_word(row, d); }
 #endif
 
+#ifdef DOT
+// rounded returns four numbers, times a factor, as bytes.
+uint rounded(vec4 v, float by) {
+    uvec4 q = uvec4(ivec4(roundEven(v * by))) & 255u;
+    return q.x | q.y << 8 | q.z << 16 | q.w << 24;
+}
+
+uint largest(uint most, vec4 v) {
+    uvec4 u = floatBitsToUint(v) & 0x7fffffffu;
+    return max(most, max(max(u.x, u.y), max(u.z, u.w)));
+}
+
+int total(uvec4 codes) {
+    const uint EACH = 0x01010101u;
+    return dot4(codes.x, EACH, dot4(codes.y, EACH, dot4(codes.z, EACH, dot4(codes.w, EACH, 0))));
+}
+
+// stage rounds units from `first` on, `count` of them, and puts them into shared memory.
+void stage(uint row0, uint first, uint count) {
+    for (uint i = gl_LocalInvocationID.x; i < ROWS * count; i += gl_WorkGroupSize.x) {
+        uint r = i / count, u = i % count, to = r * CHUNK + u, most = 0;
+        vec4 v[8];
+        [[unroll]] for (uint w = 0; w < 8; w++) {
+            v[w] = row_word(row0 + r, (first + u) * 32 + w * 4);
+            most = largest(most, v[w]);
+        }
+        bool is_small = most < 0x08800000u, is_number = most < 0x7f800000u;
+        float by = is_small || !is_number ? 0.0 : 127.0 / uintBitsToFloat(most);
+        float scale = is_number ? is_small ? 0.0 : uintBitsToFloat(most) / 127.0 : NAN;
+        uvec4 low, high;
+        [[unroll]] for (uint w = 0; w < 2; w++) {
+            vec4 a = v[2 * w], b = v[2 * w + 1], c = v[2 * w + 4], d = v[2 * w + 5];
+#ifdef PAIRED
+            low[2 * w] = rounded(vec4(a.xz, b.xz), by), low[2 * w + 1] = rounded(vec4(a.yw, b.yw), by);
+            high[2 * w] = rounded(vec4(c.xz, d.xz), by), high[2 * w + 1] = rounded(vec4(c.yw, d.yw), by);
+#else
+            low[2 * w] = rounded(a, by), low[2 * w + 1] = rounded(b, by);
+            high[2 * w] = rounded(c, by), high[2 * w + 1] = rounded(d, by);
+#endif
+        }
+        bytes[2 * to] = low, bytes[2 * to + 1] = high;
+        pool[to] = vec4(scale, scale * float(total(low)), scale * float(total(high)), 0.0);
+    }
+}
+#else
 // stage copies units from `first` on, `count` of them, to shared memory.
 void stage(uint row0, uint first, uint count) {
     for (uint i = gl_LocalInvocationID.x; i < ROWS * count; i += gl_WorkGroupSize.x) {
@@ -86,6 +141,7 @@ void stage(uint row0, uint first, uint count) {
         pool[to + 8] = vec4(total(low), total(high), 0.0, 0.0);
     }
 }
+#endif
 
 // added returns sum + u v.
 float added(float sum, vec4 u, vec4 v) {

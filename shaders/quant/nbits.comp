@@ -1,6 +1,6 @@
 // nbits computes products of rows and weights of few bits, decoded in registers. A workgroup
 // computes COLUMNS columns of ROWS rows. Its invocations split the k axis, and their sums are added
-// in a fixed order. With FLOAT_ROWS, rows are float32.
+// in a fixed order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -29,7 +29,7 @@ void main() {
         for (uint e = 0; e < PER_WORD && at + e < k; e++) {
             float v = (float(word >> e * BITS_PER_CODE & MASK) - zero) * scale;
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                if (row0 + r < m) sums[r] += LOAD_A(a[(row0 + r) * k + at + e]) * v;
+                if (row0 + r < m) sums[r] += LOAD(a[(row0 + r) * k + at + e]) * v;
             }
         }
     }
