@@ -16,36 +16,25 @@ import (
 	"github.com/nacre-ml/nacre/generate"
 )
 
-// ggufModel measures the prompt and the tokens of a GGUF model, the best of some rounds, beside
-// llama.cpp's on the same device. Both have computed the same before, so that clocks are up.
-func (b *bench) ggufModel() ([]row, error) {
+// ggufModel measures the prompt and the tokens of a GGUF model beside llama.cpp's on the same device:
+// with rows of float32, and with rows that may be rounded, as llama.cpp's are.
+func (b *bench) ggufModel() (rows []row, err error) {
 	prompt, tokens, rounds := 512, 256, 5
 	if b.quick {
 		prompt, tokens, rounds = 32, 8, 2
 	}
-	ctx := context.Background()
-	d, err := generate.Open(ctx, b.gguf, generate.OpenOptions{Session: nacre.Options{Device: b.device}})
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	if err := d.Warm(ctx, prompt, generate.Sampling{MaxTokens: tokens + 1}); err != nil {
-		return nil, err
-	}
-	var best [2]float64
-	for range rounds {
-		if err := b.device.Warm(b.warm); err != nil {
-			return nil, err
-		}
-		rates, err := ratesOf(ctx, d, prompt, tokens)
+	for _, a := range []nacre.Accuracy{nacre.AccuracyModel, nacre.AccuracyFast} {
+		best, err := b.bestRates(a, prompt, tokens, rounds)
 		if err != nil {
-			return nil, err
+			return rows, err
 		}
-		best[0], best[1] = max(best[0], rates[0]), max(best[1], rates[1])
+		name := filepath.Base(b.gguf)
+		if a == nacre.AccuracyFast {
+			name += ", --accuracy fast"
+		}
+		rows = append(rows, row{what: fmt.Sprintf("prompt of %d tokens, %s", prompt, name), rate: best[0], unit: "1/s"},
+			row{what: "tokens, " + name, rate: best[1], unit: "1/s"})
 	}
-	name := filepath.Base(b.gguf)
-	rows := []row{{what: fmt.Sprintf("prompt of %d tokens, %s", prompt, name), rate: best[0], unit: "1/s"},
-		{what: "tokens, " + name, rate: best[1], unit: "1/s"}}
 	if b.llama == "" {
 		return rows, nil
 	}
@@ -54,9 +43,34 @@ func (b *bench) ggufModel() ([]row, error) {
 		return rows, fmt.Errorf("llama.cpp: %w", err)
 	}
 	for i := range rows {
-		rows[i].ceiling, rows[i].of, rows[i].goal = peer[i], "llama.cpp", 1
+		rows[i].ceiling, rows[i].of, rows[i].goal = peer[i%len(peer)], "llama.cpp", 1
 	}
 	return rows, nil
+}
+
+// bestRates returns the best rates of some rounds. The model has computed the same before each, so that
+// clocks are up.
+func (b *bench) bestRates(a nacre.Accuracy, prompt, tokens, rounds int) (best [2]float64, err error) {
+	ctx := context.Background()
+	d, err := generate.Open(ctx, b.gguf, generate.OpenOptions{Session: nacre.Options{Device: b.device, Accuracy: a}})
+	if err != nil {
+		return best, err
+	}
+	defer d.Close()
+	if err := d.Warm(ctx, prompt, generate.Sampling{MaxTokens: tokens + 1}); err != nil {
+		return best, err
+	}
+	for range rounds {
+		if err := b.device.Warm(b.warm); err != nil {
+			return best, err
+		}
+		rates, err := ratesOf(ctx, d, prompt, tokens)
+		if err != nil {
+			return best, err
+		}
+		best[0], best[1] = max(best[0], rates[0]), max(best[1], rates[1])
+	}
+	return best, nil
 }
 
 // ratesOf returns the tokens a second of a prompt and of the tokens after its first.

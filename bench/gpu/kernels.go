@@ -31,10 +31,15 @@ func product(m, n, k int) kernel {
 	}, m * n * k, 4 * (m*k + k*n + m*n), 0}
 }
 
-// codes is float32 [m,k] by weights of 4 bits in blocks of 32.
-func codes(m, n, k int) kernel {
+// codes is float32 [m,k] by weights of 4 bits in blocks of 32. Rows are rounded to bytes if the level,
+// accuracy_level of MatMulNBits, is 4.
+func codes(m, n, k, level int) kernel {
 	const block = 32
-	return kernel{fmt.Sprintf("4-bit product %dx%dx%d", m, n, k), func(b *graph.Builder) string {
+	what := fmt.Sprintf("4-bit product %dx%dx%d", m, n, k)
+	if level == 4 {
+		what += ", rounded rows"
+	}
+	return kernel{what, func(b *graph.Builder) string {
 		list, scales := tensor.New(tensor.U8, n, k/block, block/2), tensor.New(tensor.F32, n*k/block)
 		for i := range list.Bytes() {
 			list.Bytes()[i] = byte(i * 37)
@@ -44,7 +49,7 @@ func codes(m, n, k int) kernel {
 		}
 		return b.Node("com.microsoft", "MatMulNBits", []string{b.Input("x", floats(m, k)), b.Constant(list),
 			b.Constant(scales)}, 1, graph.IntAttr("K", int64(k)), graph.IntAttr("N", int64(n)), graph.IntAttr("bits", 4),
-			graph.IntAttr("block_size", block))[0]
+			graph.IntAttr("block_size", block), graph.IntAttr("accuracy_level", int64(level)))[0]
 	}, m * n * k, 4*m*k + n*k/2 + 4*n*k/block + 4*m*n, 0}
 }
 
@@ -115,19 +120,22 @@ func constant(b *graph.Builder, shape ...int) string {
 // allKernels are the kernels of the table, and those of quick measurements.
 func allKernels(quick bool) []kernel {
 	if quick {
-		return []kernel{product(1, 64, 64), product(32, 64, 48), codes(1, 64, 64), inBlocks(packed.Q4_K, 16, 64, 256), convolution(16, 16, 1, 3),
-			convolution(16, 16, 16, 3), attention(2, 16), elementwise("Softmax", 8, 64, 1),
+		return []kernel{product(1, 64, 64), product(32, 64, 48), codes(1, 64, 64, 0), codes(1, 64, 64, 4),
+			inBlocks(packed.Q4_K, 16, 64, 256), convolution(16, 16, 1, 3), convolution(16, 16, 16, 3), attention(2, 16), elementwise("Softmax", 8, 64, 1),
 			elementwise("LayerNormalization", 8, 64, 1), elementwise("Add", 64, 64, 2)}
 	}
 	list := []kernel{product(1, 4096, 4096), product(8, 4096, 4096), product(128, 768, 768), product(128, 3072, 768),
 		product(128, 768, 3072), product(4096, 4096, 4096)}
 	for _, m := range []int{1, 2, 4, 8, 128} {
-		list = append(list, codes(m, 5632, 2048))
+		list = append(list, codes(m, 5632, 2048, 0))
 		if m == 1 {
 			list[len(list)-1].goal = 7 * time.Microsecond
 		}
 	}
-	list = append(list, codes(1, 2048, 2048), codes(1, 2048, 5632), codes(1, 32000, 2048))
+	list = append(list, codes(1, 2048, 2048, 0), codes(1, 2048, 5632, 0), codes(1, 32000, 2048, 0))
+	for _, m := range []int{1, 8, 128} {
+		list = append(list, codes(m, 5632, 2048, 4))
+	}
 	for _, m := range []int{1, 8, 128, 512} {
 		list = append(list, inBlocks(packed.Q4_K, m, 5632, 2048))
 	}
