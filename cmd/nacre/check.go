@@ -39,7 +39,10 @@ types of its operands; --save writes these, and the output of both ways, as nacr
 
 If no flag asks for another way (--device, --against, --isa, --no-optimize, --direct-conv,
 --accuracy, --weight-budget), the optimised network is compared with the graph as the file has it: all
-values together, then the outputs alone, for which nodes may be joined.`,
+values together, then the outputs alone, for which nodes may be joined.
+
+Devices that may round the rows of products to 8 bits round other blocks of them. So if --device and
+--against differ, only --accuracy fast lets --device round, and --against never does.`,
 		Example: `nacre check model.onnx
 nacre check model.onnx --device vulkan
 nacre check model.onnx --device vulkan:1 --save difference
@@ -73,6 +76,12 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 		return err
 	}
 	theirs.Lowering = mine.Lowering
+	if f.session.device != f.against.device {
+		theirs.Accuracy = nacre.AccuracyExact
+		if mine.Accuracy == nacre.AccuracyModel {
+			mine.Accuracy = nacre.AccuracyExact
+		}
+	}
 	alike := f.alike()
 	theirs.NoOptimize = alike
 	m, err := nacre.OpenContext(ctx, path)

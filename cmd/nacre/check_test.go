@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // TestCheck compares scalar code with the best kernels. All values of a network agree within the
@@ -86,5 +88,37 @@ func TestCheckOptimised(t *testing.T) {
 	code, stdout, stderr := call("check", path, "--rtol", "0", "--atol", "0")
 	if code != 1 || !strings.Contains(stdout, `output "out"`) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestCheckRounding compares two devices on a product that lets them round its rows.
+func TestCheckRounding(t *testing.T) {
+	d, err := vulkan.Open("0", vulkan.Options{})
+	testenv.Need(t, errors.Join(bindings.Available(), err))
+	defer d.Close()
+	const n, k, block = 64, 512, 128
+	b := graph.NewBuilder("rounding")
+	b.Opset("com.microsoft", 1)
+	codes, scales := tensor.New(tensor.U8, n, k/block, block/2), tensor.New(tensor.F32, n*k/block)
+	for i := range codes.Bytes() {
+		codes.Bytes()[i] = byte(i * 37)
+	}
+	for i, s := range tensor.View[float32](scales) {
+		tensor.View[float32](scales)[i] = s + 1 + float32(i%5)
+	}
+	x := b.Input("x", graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{2, k})))
+	y := b.Node("com.microsoft", "MatMulNBits", []string{x, b.Constant(codes), b.Constant(scales)}, 1, graph.IntAttr("K", k),
+		graph.IntAttr("N", n), graph.IntAttr("bits", 4), graph.IntAttr("block_size", block), graph.IntAttr("accuracy_level", 4))[0]
+	b.Output(y, "out", graph.Type{})
+	path := filepath.Join(t.TempDir(), "rounding.onnx")
+	if err := formats.Save(path, b.Model(&graph.Model{IR: 10}), formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := call("check", path, "--device", "vulkan:0"); code != 0 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr := call("check", path, "--device", "vulkan:0", "--accuracy", "fast")
+	if info := d.Info(); (code == 1) != info.Caps.IntDot {
+		t.Errorf("with rounded rows: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
