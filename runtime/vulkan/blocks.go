@@ -22,10 +22,7 @@ func bindBlocks(o *arith.WidenedGemm, b *binder) error {
 	}
 	m, n, k := b.OutShape(0)[0], b.Shape(1)[0], b.Shape(1)[1]
 	c := b.gemmAddend(&o.Gemm)
-	var w words
-	w.int(m, n, k, c.row, c.col)
-	w.bool(c.operand.Place != device.None)
-	w.float(float64(o.Alpha), float64(c.beta))
+	w := c.blockWords(m, n, k, o.Alpha)
 	var constants words
 	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/unit)
 	defer b.works(m * n * k)

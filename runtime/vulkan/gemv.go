@@ -9,7 +9,7 @@ func (b *binder) fewRows(x *multiplying, z int, variant string, w words, left, r
 	constants := rowConstants(x.m, left, right)
 	groups := [3]int{(x.n + columns - 1) / columns, 1, z}
 	if z == 1 && floats[x.dtype] && x.epilogue.Func == "" {
-		defer b.does(&rowProduct{x.m, columns, variant}, "matmul/gemv")
+		defer b.does(&rowProduct{x.m, columns, b.typeName(x.dtype)}, "matmul/gemv")
 	}
 	return b.dispatch("matmul/gemv", variant, size, groups, constants, w, x.left, x.right, x.c.operand, x.out)
 }

@@ -122,6 +122,7 @@ func (b *binder) visibleRows(p *product, size int) (int, error) {
 type multiplying struct {
 	*product
 	dtype            tensor.DType
+	narrow           tensor.DType // of the right operand, if it is not dtype: float16 or bfloat16
 	left, right, out device.Operand
 	first            int // first element of the rows of left
 	alpha            float32
@@ -132,6 +133,9 @@ type multiplying struct {
 // products adds the dispatch.
 func (b *binder) products(x *multiplying) error {
 	variant := b.typeName(x.dtype)
+	if x.narrow != 0 {
+		variant += "_" + x.narrow.Short()
+	}
 	function, err := epilogueNumber(x.epilogue)
 	if err != nil {
 		return err
@@ -220,19 +224,34 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, b *binder) error {
 	return b.multiply(p, o.Alpha, b.gemmAddend(o), epilogue)
 }
 
-// bindWidenedGemm converts a right operand that is not in blocks to float32 first.
+// bindWidenedGemm multiplies float32 by a right operand of other elements, read as they are stored.
 func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
 	if b.DType(1).Blocks() != nil {
 		return bindBlocks(o, b)
 	}
-	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
-	n := b.Shape(1).Len()
-	right := b.temp(tensor.F32.Bytes(n))
-	if err := b.convert(b.DType(1), tensor.F32, n, b.in(1), right); err != nil {
-		return err
+	d, c := b.DType(1), b.gemmAddend(&o.Gemm)
+	if d != tensor.F16 && d != tensor.BF16 {
+		return device.Refuse("elements are %v", d)
 	}
-	return b.products(&multiplying{product: p, dtype: tensor.F32, left: b.in(0), right: right, out: b.out(0),
-		alpha: o.Alpha, c: b.gemmAddend(&o.Gemm)})
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
+	if !o.TransA && o.TransB && p.k%pieceElements == 0 {
+		f := &fewBits{m: p.m, n: p.n, k: p.k, shader: "matmul/wide", variant: "f32_" + d.Short(), isWhole: true,
+			words: c.blockWords(p.m, p.n, p.k, o.Alpha), operands: []device.Operand{b.in(0), b.in(1), c.operand, b.out(0)}}
+		if done, err := f.byMatrices(b, false); done {
+			b.works(p.m * p.n * p.k)
+			return err
+		}
+	}
+	return b.products(&multiplying{product: p, dtype: tensor.F32, narrow: d, left: b.in(0), right: b.in(1), out: b.out(0),
+		alpha: o.Alpha, c: c})
+}
+
+// blockWords returns the push constants of include/block_gemm.glsl.
+func (c *addend) blockWords(m, n, k int, alpha float32) (w words) {
+	w.int(m, n, k, c.row, c.col)
+	w.bool(c.operand.Place != device.None)
+	w.float(float64(alpha), float64(c.beta))
+	return w
 }
 
 // gemmAddend returns the addend of Gemm: input 2, unless its factor is 0.

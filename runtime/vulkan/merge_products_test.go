@@ -17,7 +17,7 @@ import (
 // joinedCase is products of the same rows [rows,k], by weights of one kind.
 type joinedCase struct {
 	dtype    tensor.DType
-	kind     string // codes, Q8_0, Q6_K, down ([k,n]) or along ([n,k]); behind "fast " rows may be rounded
+	kind     string // codes, Q8_0, Q6_K, wide (float16), down ([k,n]) or along ([n,k]); behind "fast " rows may be rounded
 	rows, k  int
 	n        []int
 	biased   []bool // of each; with zero points where weights are codes
@@ -97,9 +97,16 @@ func (c *joinedCase) product(t *testing.T, g *graph.Builder, r *rand.Rand, x str
 		}
 		return y
 	}
-	in := []string{x, weight("w", typed(t, c.dtype, some(r, c.k*n), n, c.k))}
+	d := c.dtype
+	if kind == "wide" {
+		d = tensor.F16
+	}
+	in := []string{x, weight("w", typed(t, d, some(r, c.k*n), n, c.k))}
 	if c.biased[i] {
 		in = append(in, weight("b", typed(t, c.dtype, some(r, n), n)))
+	}
+	if kind == "wide" {
+		return g.Node(kit.Internal, "WidenedGemm", in, 1, ints("transB", 1))[0]
 	}
 	return g.Op("Gemm", in, ints("transB", 1))
 }
@@ -145,6 +152,8 @@ func TestJoinedProducts(t *testing.T) {
 		{tensor.F16, "down", 1, 100, []int{64, 64}, all, "swish", true, 2},
 		{tensor.F32, "down", 2, 100, []int{33, 33}, none, "Sigmoid", false, 0}, // the product has the function
 		{tensor.F32, "along", 1, 128, []int{150, 150}, all, "swish", false, 2},
+		{tensor.F32, "wide", 1, 96, []int{33, 70, 130}, mixed, "", false, 2},
+		{tensor.F32, "wide", 1, 128, []int{150, 150}, all, "swish", false, 2},
 		{tensor.F32, "fast codes", 1, 4128, []int{70, 33, 34}, all, "", false, 2},
 		{tensor.F16, "fast codes", 3, 96, []int{70, 70}, none, "swish", true, 2},
 		{tensor.F32, "fast Q8_0", 2, 96, []int{33, 70, 130}, mixed, "", false, 2},

@@ -2,15 +2,16 @@ package vulkan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
-// run is the weights of a column that an invocation decodes at a time, in products of many rows.
+// run is the most weights of a column that an invocation decodes at a time, in products of many rows.
 const run = 16
 
-// fewBits is a product of rows [m,k] and weights [n,k] of few bits.
+// fewBits is a product of rows [m,k] and weights [n,k] of 16 bits or fewer.
 type fewBits struct {
 	m, n, k   int
 	shader    string   // the first part of the names of its shaders
@@ -31,7 +32,7 @@ func (b *binder) fits(p *fewBits) bool {
 // or as one if it may be rounded.
 func (p *fewBits) byMatrices(b *binder, rounds bool) (bool, error) {
 	elements, splits := p.variant, 1
-	if elements == "f32" {
+	if strings.HasPrefix(elements, "f32") {
 		elements = "bf16"
 		if !rounds {
 			splits = 2

@@ -17,7 +17,7 @@ import (
 // tileNodes are products and convolutions with functions of every kind, along edges of tiles, and
 // with many terms, of the given types of floats.
 func tileNodes(t *testing.T, r *rand.Rand, types ...tensor.DType) (list []nodeCase) {
-	list = manyRows(t, r)
+	list = append(manyRows(t, r), wideProducts(t, r)...)
 	for _, d := range types {
 		near := max(4*nears[d], 2e-4)
 		if d != tensor.F32 {

@@ -4,8 +4,10 @@
 #ifndef GEMM_GLSL
 #define GEMM_GLSL
 
+#include "right.glsl"
+
 layout(std430, binding = 0) readonly buffer A { T a[]; };
-layout(std430, binding = 1) readonly buffer B { T b[]; };
+layout(std430, binding = 1) readonly buffer B { TB b[]; };
 layout(std430, binding = 2) readonly buffer Add { T c[]; };
 layout(std430, binding = 3) writeonly buffer Y { T y[]; };
 

@@ -21,8 +21,11 @@ layout(constant_id = 4) const uint RIGHT_WORDS = 0;
 
 const uint FLIGHT = 8, SHARE = 32;
 #ifdef JOINED
+#include "right.glsl"
+
 layout(std430, binding = 0) readonly buffer A { T a[]; };
-layout(std430, binding = 1) readonly buffer B { T b[]; };
+layout(std430, binding = 1) readonly buffer B { TB b[]; };
+layout(std430, binding = 1) readonly buffer Add { T add[]; };
 
 struct Product {
     uint n, b_row, c_row, c_col;
@@ -43,7 +46,7 @@ const uint PARTS = 1;
 #endif
 
 layout(std430, binding = 0) readonly buffer AWords { T4 a_words[]; };
-layout(std430, binding = 1) readonly buffer BWords { T4 b_words[]; };
+layout(std430, binding = 1) readonly buffer BWords { TB4 b_words[]; };
 
 // Invocations of a column are APART from each other, LANES of them.
 const uint APART = NEIGHBOURS != 0 ? SHARE / 4 : 1, LANES = NEIGHBOURS != 0 ? gl_WorkGroupSize.x / APART : SHARE;
@@ -68,13 +71,13 @@ uint row_step() { return own.b_row; }
 
 uint begin_word(uint c) {
     uint col = begin(c);
-    a_at = a_first, b_at = own.b / ELEMENT;
+    a_at = a_first, b_at = own.b / B_BYTES;
     return col;
 }
 
 float result(Product x, uint row, uint col, float sum) {
     float v = sum * alpha;
-    return x.c == NONE ? v : v + LOAD(b[x.c / ELEMENT + row * x.c_row + col * x.c_col]) * x.beta;
+    return x.c == NONE ? v : v + LOAD(add[x.c / ELEMENT + row * x.c_row + col * x.c_col]) * x.beta;
 }
 #else
 uint col0; // the first column of the workgroup
@@ -97,11 +100,11 @@ void take(uint row, uint r, uint c) {
 // b_word returns a word of the matrix from step d and a column on. Elements past the end are 0.
 C4 b_word(uint d, uint col) {
     uint at = b_at + d * row_step() + col * b_col;
-    if (RIGHT_WORDS != 0) return d < k && col < columns() ? LOAD4(b_words[at / 4]) : C4(0);
+    if (RIGHT_WORDS != 0) return d < k && col < columns() ? LOAD_B4(b_words[at / 4]) : C4(0);
     C4 v;
     [[unroll]] for (uint e = 0; e < 4; e++) {
         bool inside = NEIGHBOURS != 0 ? d < k && col + e < columns() : d + e < k && col < columns();
-        v[e] = inside ? LOAD(b[at + e * (NEIGHBOURS != 0 ? b_col : row_step())]) : C(0);
+        v[e] = inside ? LOAD_B(b[at + e * (NEIGHBOURS != 0 ? b_col : row_step())]) : C(0);
     }
     return v;
 }

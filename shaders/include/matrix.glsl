@@ -12,8 +12,8 @@
 //     PARTIAL   first of two bindings, by which PARTS workgroups share the k axis of a tile
 //     PARTS_ID  of constant PARTS
 //     SPLIT_ID  of constant SPLIT: with 2, an element is a sum of two numbers, and the products of two
-//               lower ones are left out. The lower ones are LEFT_PIECES and RIGHT_PIECES on. The
-//               shader has its own fetch and stage
+//               lower ones are left out. The lower ones are LEFT_PIECES and RIGHT_PIECES on. With
+//               RIGHT_EXACT there are none on the right. The shader has its own fetch and stage
 #ifndef MATRIX_GLSL
 #define MATRIX_GLSL
 
@@ -67,8 +67,14 @@ layout(constant_id = SPLIT_ID) const uint SPLIT = 1;
 const uint SPLIT = 1;
 #endif
 
+#ifdef RIGHT_EXACT
+const uint RIGHT_SPLIT = 1;
+#else
+const uint RIGHT_SPLIT = SPLIT;
+#endif
+
 shared PIECE left[SPLIT * LEFT_PIECES];
-shared PIECE right[SPLIT * RIGHT_PIECES];
+shared PIECE right[RIGHT_SPLIT * RIGHT_PIECES];
 #ifndef STRAIGHT
 shared SUM staged[SUBGROUPS * MATRIX_M * MATRIX_N];
 #endif
@@ -210,7 +216,7 @@ void add_products(uint first, uint end) {
                     sums[i % ROWS * COLS + j] = coopMatMulAdd(l[i], r, sums[i % ROWS * COLS + j]);
                 }
 #ifdef SPLIT_ID
-                if (SPLIT > 1) {
+                if (RIGHT_SPLIT > 1) {
                     coopMatLoad(r, right, RIGHT_PIECES + right_at(col_of(j), d), RIGHT_STRIDE, RIGHT_ORDER);
                     [[unroll]] for (uint i = 0; i < ROWS; i++) sums[i * COLS + j] = coopMatMulAdd(l[i], r, sums[i * COLS + j]);
                 }

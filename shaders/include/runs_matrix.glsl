@@ -84,9 +84,9 @@ WORD word_of(vec4 u, vec4 v) {
 }
 
 // PUT_NUMBERS puts numbers u and v into a tile at piece `at`, and their lower parts `apart` pieces on.
-#define PUT_NUMBERS(tile, at, apart, u, v) \
+#define PUT_NUMBERS(tile, at, split, apart, u, v) \
     tile[at] = word_of(u, v); \
-    if (SPLIT > 1) tile[(at) + apart] = word_of(lower(u), lower(v))
+    if (split > 1) tile[(at) + apart] = word_of(lower(u), lower(v))
 #else
 #ifdef TYPE_BF16
 #define BITS_OF_WEIGHT(v) bf16_bits(v)
@@ -100,7 +100,7 @@ WORD word_of(vec4 u, vec4 v) {
     return word_of(e);
 }
 
-#define PUT_NUMBERS(tile, at, apart, u, v) tile[at] = word_of(u, v)
+#define PUT_NUMBERS(tile, at, split, apart, u, v) tile[at] = word_of(u, v)
 #endif
 
 void stage() {
@@ -109,7 +109,7 @@ void stage() {
         if (!LEFT_EVEN && at >= LEFT_COUNT) continue;
 #ifdef TYPE_F32
         vec4 u = uintBitsToFloat(next_rows[i].words[0]), v = uintBitsToFloat(next_rows[i].words[1]);
-        PUT_NUMBERS(left, to, LEFT_PIECES, u, v);
+        PUT_NUMBERS(left, to, SPLIT, LEFT_PIECES, u, v);
 #else
         left[to] = next_rows[i].words[0];
 #endif
@@ -119,7 +119,7 @@ void stage() {
         if (at >= RUNS) continue;
         [[unroll]] for (uint p = 0; p < RUN / 8; p++) {
             vec4 u = decoded(CODES_OF(next_runs[i], 2 * p), next_runs[i].by), v = decoded(CODES_OF(next_runs[i], 2 * p + 1), next_runs[i].by);
-            PUT_NUMBERS(right, to + p, RIGHT_PIECES, u, v);
+            PUT_NUMBERS(right, to + p, RIGHT_SPLIT, RIGHT_PIECES, u, v);
         }
     }
 }
