@@ -1,4 +1,4 @@
-// Products of many rows [m,k] and weights of few bits, by cooperative matrices. Weights are decoded
+// Products of many rows [m,k] and weights [n,k] in runs, by cooperative matrices. Weights are decoded
 // when they are staged, and rounded to the elements of the matrices. ROW_WORDS says whether rows are
 // read by whole words. Include it after types.glsl, m, n and k, run_at, decoded and take_sum, with
 // PARTIAL for matrix.glsl.

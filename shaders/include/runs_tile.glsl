@@ -1,4 +1,4 @@
-// Products of many rows [m,k] and weights of few bits, by tiles. Weights are decoded when they are
+// Products of many rows [m,k] and weights [n,k] in runs, by tiles. Weights are decoded when they are
 // staged, once for all rows of a tile. A slice has an invocation for each run of a step. ROW_WORDS
 // says whether rows are read four elements at a time. Include it after types.glsl, m, n and k, the
 // rows, run_at, decoded and take_sum, with PARTIAL for tile.glsl.
