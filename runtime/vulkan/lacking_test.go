@@ -2,6 +2,7 @@ package vulkan_test
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	engine "github.com/nacre-ml/nacre/runtime"
@@ -21,6 +22,18 @@ func lacks(t testing.TB, d *vulkan.Device, name, variant string) bool {
 	}
 	info := d.Info()
 	return m.Variant.Needs&^vulkan.Features(&info) != 0
+}
+
+// hasVariant reports whether the device has the features of a variant of a shader.
+func hasVariant(t testing.TB, d *vulkan.Device, name string) bool {
+	t.Helper()
+	for _, k := range shaders.Kernels() {
+		if k.Name == name {
+			return slices.ContainsFunc(k.Variants, func(v shaders.Variant) bool { return !lacks(t, d, name, v.Name) })
+		}
+	}
+	t.Fatalf("there is no shader %s", name)
+	return false
 }
 
 // hasNoLongs reports whether the device has no integers of 64 bits, and logs it. Positions and lengths of
