@@ -121,8 +121,8 @@ func constant(b *graph.Builder, shape ...int) string {
 func allKernels(quick bool) []kernel {
 	if quick {
 		return []kernel{product(1, 64, 64), product(32, 64, 48), codes(1, 64, 64, 0), codes(1, 64, 64, 4),
-			inBlocks(packed.Q4_K, 16, 64, 256), convolution(16, 16, 1, 3), convolution(16, 16, 16, 3), attention(2, 16), elementwise("Softmax", 8, 64, 1),
-			elementwise("LayerNormalization", 8, 64, 1), elementwise("Add", 64, 64, 2)}
+			inBlocks(packed.Q4_K, 16, 64, 256), convolution(16, 16, 1, 3), convolution(16, 16, 16, 3), attention(2, 16),
+			elementwise("Softmax", 8, 64, 1), elementwise("LayerNormalization", 8, 64, 1), elementwise("Add", 64, 64, 2)}
 	}
 	list := []kernel{product(1, 4096, 4096), product(8, 4096, 4096), product(128, 768, 768), product(128, 3072, 768),
 		product(128, 768, 3072), product(4096, 4096, 4096)}

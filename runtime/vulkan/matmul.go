@@ -133,7 +133,7 @@ type multiplying struct {
 // products adds the dispatch.
 func (b *binder) products(x *multiplying) error {
 	variant := b.typeName(x.dtype)
-	if x.narrow != 0 {
+	if x.narrow != tensor.Invalid {
 		variant += "_" + x.narrow.Short()
 	}
 	function, err := epilogueNumber(x.epilogue)

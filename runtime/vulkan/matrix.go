@@ -80,6 +80,9 @@ type matrixSide struct {
 	splits int // numbers that an element is the sum of, 1 or 2; 0 means 1
 }
 
+// numbers returns the numbers that an element is the sum of.
+func (s matrixSide) numbers() int { return max(s.splits, 1) }
+
 // sideOf describes an operand of n rows or columns of k elements, with strides step and kStep. Begins
 // are its offsets and the strides of its batch. A word is the given number of elements.
 func sideOf(word, n, k, step, kStep int, begins ...int) matrixSide {
@@ -119,10 +122,8 @@ func (d *Device) matrixTiling(shader, elements string, p tiled, most int, left, 
 		if !d.holds(x, t, left, right) {
 			continue
 		}
-		by := float64(step*matrixElements[elements].bytes) / 64
-		if left.splits > 1 {
-			by *= 3 // of four products, the least is left out
-		}
+		products := left.numbers() + right.numbers() - 1 // without the one of lower numbers, if both have them
+		by := float64(step*matrixElements[elements].bytes*products) / 64
 		cost, parts := d.cost(p, rows, cols, step, most, by*t.alone, by*t.each)
 		if cost >= least {
 			continue
@@ -176,7 +177,7 @@ func (e matrixElement) staged(n, k int, s matrixSide) int {
 	if s.down {
 		n, k = k, n
 	}
-	return n * (k*e.bytes + apart) * max(1, s.splits)
+	return n * (k*e.bytes + apart) * s.numbers()
 }
 
 // byMatrices adds the dispatch of z products by cooperative matrices.

@@ -39,7 +39,10 @@ func (p *fewBits) byMatrices(b *binder, rounds bool) (bool, error) {
 		}
 	}
 	left, right := sideOf(pieceElements, p.m, p.k, p.k, 1), matrixSide{words: true}
-	left.splits, right.splits = splits, splits
+	left.splits = splits
+	if p.variant != "f32_bf16" { // such weights are one bfloat16
+		right.splits = splits
+	}
 	size := tiled{p.m, p.n, p.k, 1, 4}
 	t := b.dev.matrixTiling(p.shader+"_matrix", elements, size, mostShares, left, right)
 	if t == nil || t.step%run != 0 || !b.fits(p) {
@@ -55,7 +58,9 @@ func (p *fewBits) byMatrices(b *binder, rounds bool) (bool, error) {
 // byTiles adds the dispatch of a product by tiles in registers. It reports whether it did: not for rows
 // that workgroups of include/units.glsl compute together.
 func (p *fewBits) byTiles(b *binder) (bool, error) {
-	tiles := slices.DeleteFunc(slices.Clone(productTiles), func(t tile) bool { return t.step%run != 0 || t.n*t.step/run > t.size()/t.slices })
+	tiles := slices.DeleteFunc(slices.Clone(productTiles), func(t tile) bool {
+		return t.step%run != 0 || t.n*t.step/run > t.size()/t.slices // a slice has an invocation for each run
+	})
 	t, parts := b.dev.choose(tiles, tiled{p.m, p.n, p.k, 1, 4})
 	if p.m <= unitRows || t == nil || !b.fits(p) {
 		return false, nil
